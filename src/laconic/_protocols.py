@@ -1,0 +1,122 @@
+"""What each kind of object must offer. Imports nothing of ours."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.floating[Any]]
+Index: TypeAlias = NDArray[np.intp]
+Seed: TypeAlias = int | np.random.Generator | None
+
+
+class Prior(Protocol):
+    """A scale mixture of Gaussians over one weight ``w``, seen through ``u = w**2`` (or ``E[w**2]``).
+
+    LAW: ``2 * d penalty/du * variance(u) == 1``.
+    """
+
+    @property
+    def kink(self) -> float:
+        """Slope of the penalty in ``|w|`` at 0+: 0 never makes a zero, ``inf`` makes it absorbing."""
+
+    @property
+    def is_l1(self) -> bool:
+        """Whether the penalty is exactly ``kink * |w|``."""
+
+    def penalty(self, u: Array) -> Array:
+        """Return minus the log density, up to a constant."""
+
+    def variance(self, u: Array) -> Array:
+        """Return the variance of the Gaussian that touches the prior at ``u``."""
+
+    def bind(self, n_columns: int, *, kernel: bool) -> Self:
+        """Return the prior with everything that hangs on the problem's size made a number."""
+
+
+class Likelihood(Protocol):
+    """The distribution of a target given its latent ``f ~ N(m, v)``; ``v = 0`` is a point estimate.
+
+    LAW: ``d bound/dm == r (z - m)``, ``d bound/dv == -r/2``, ``bound(y, m, 0) == log_prob(y, m)``.
+    """
+
+    def log_prob(self, y: Array, f: Array) -> Array:
+        """Return ``log p(y | f)``."""
+
+    def bound(self, y: Array, m: Array, v: Array) -> Array:
+        """Return a lower bound of ``E[log p(y | f)]``."""
+
+    def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        """Return target ``z`` and precision ``r`` of the Gaussian that touches the bound."""
+
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
+        """Return the first derivative of ``log_prob`` in ``f`` and minus the second."""
+
+    def first_target(self, y: Array) -> Array:
+        """Return what the first least-squares fit is made to."""
+
+    def refit(self, y: Array, f: Array, weight: Array, n_columns: int) -> Self:
+        """Return the likelihood with its own parameters re-estimated from the latent ``f``."""
+
+
+class Kernel(Protocol):
+    """A similarity between rows."""
+
+    def __call__(self, X: Any, C: Any) -> Array:
+        """Return the matrix of similarities, one row per row of ``X``, one column per row of ``C``."""
+
+    def diag(self, X: Any) -> Array:
+        """Return the similarity of each row with itself."""
+
+    def scale_gradient(self, X: Array, C: Array, theta: Array, W: Array) -> Array:
+        """Return ``sum_ij W_ij dK_ij / dtheta_k`` for features scaled by ``sqrt(theta)``."""
+
+
+class Basis(Protocol):
+    """Columns made from rows: ``X -> Phi``."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+
+    @property
+    def source(self) -> Index:
+        """Where each column comes from: a training row for kernels, a feature otherwise."""
+
+    def columns(self, X: Any) -> Array:
+        """Return the matrix of columns evaluated at the rows of ``X``."""
+
+    def keep(self, active: Index) -> Self:
+        """Return the basis of these columns only."""
+
+
+class Design(Protocol):
+    """A matrix known by what it does. Solvers know nothing of where it came from."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    def matvec(self, w: Array) -> Array:
+        """Return ``Phi w``."""
+
+    def rmatvec(self, g: Array) -> Array:
+        """Return ``Phi' g``."""
+
+    def square_rmatvec(self, r: Array) -> Array:
+        """Return ``(Phi * Phi)' r``."""
+
+    def gram(self, r: Array) -> Array:
+        """Return ``Phi' diag(r) Phi``."""
+
+    def compress(self, r: Array, z: Array) -> tuple[Array, Array, Array]:
+        """Return ``T, t, one`` with ``T'T = Phi'RPhi``, ``T't = Phi'Rz``, ``T'one = Phi'R1``.
+
+        The least-squares problem in its smallest equivalent form: its rows number the rank of the
+        design at most. ``one'one = sum(r)`` and ``one't = r'z`` hold as well.
+        """
+
+    def keep(self, active: Index) -> Self:
+        """Return the design of these columns only."""

@@ -1,0 +1,37 @@
+"""The papers' problems: seeded generators and loaders of published data."""
+
+from laconic.datasets._generators import (
+    make_gaussian_classes,
+    make_ripley,
+    make_sinc,
+    make_sparse_classification,
+    make_sparse_regression,
+    make_tibshirani,
+)
+from laconic.datasets._loaders import (
+    find_data_file,
+    load_boston,
+    load_breast_cancer,
+    load_crabs,
+    load_glass,
+    load_npz,
+    load_pima,
+    load_ripley,
+)
+
+__all__ = [
+    "find_data_file",
+    "load_boston",
+    "load_breast_cancer",
+    "load_crabs",
+    "load_glass",
+    "load_npz",
+    "load_pima",
+    "load_ripley",
+    "make_gaussian_classes",
+    "make_ripley",
+    "make_sinc",
+    "make_sparse_classification",
+    "make_sparse_regression",
+    "make_tibshirani",
+]

@@ -1,0 +1,198 @@
+"""Sparse Bayesian regression."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from .._component import resolve
+from .._protocols import Array
+from ..likelihoods import Gaussian
+from ._base import _LARGEST, SparseBayesBase
+from ._callbacks import with_callbacks
+
+
+class SparseBayesRegressor(RegressorMixin, SparseBayesBase):  # type: ignore[misc]
+    r"""Sparse Gaussian regression on features or kernels.
+
+    Maximises :math:`-\tfrac n2\log\sigma^2 - \|y - \Phi w - b\|^2/(2\sigma^2) -
+    \sum_j\mathrm{penalty}(w_j)` over weights and noise [F01]_: most weights become exactly zero.
+
+    Parameters
+    ----------
+    prior : str or Prior, default="jeffreys"
+        ``"jeffreys"`` (nothing to tune), ``"laplace"``, ``"gaussian"``, ``"student_t"``,
+        ``"generalized_gaussian"`` or an object of :mod:`laconic.priors`.
+    kernel : None, str, Kernel or callable, default=None
+        ``None`` uses the features themselves; ``"linear"``, ``"poly"``, ``"rbf"``, ``"matern"``, an
+        object of :mod:`laconic.kernels` or a function of two matrices puts one column on each distinct
+        training row; ``"precomputed"`` takes the kernel matrix as ``X``.
+    gamma : float or {"scale", "auto"}, default="scale"
+        Of the named kernels. The papers' width h is ``gamma = 1 / (2 * h**2)``.
+    degree : int, default=3
+        Of ``"poly"``.
+    coef0 : float, default=1.0
+        Of ``"poly"``.
+    expansion : int, default=1
+        Degree up to which products of features are taken as columns too (``kernel=None``).
+    likelihood : "gaussian" or Gaussian, default="gaussian"
+        ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconic.likelihoods` fixes the noise variance.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    penalize_intercept : bool, default=False
+        ``True`` puts the prior on the intercept as on any weight, which is the papers' model.
+    solver : {"auto", "em", "newton", "proximal"} or Solver, default="auto"
+        ``"auto"`` takes the exact ``"proximal"`` for the Laplace prior and ``"newton"`` otherwise;
+        ``"em"`` is the papers' algorithm.
+    max_iter : int, default=1000
+        Most iterations.
+    tol : float, default=1e-8
+        An iteration that gains less than this many nats per observation is the last.
+    n_jobs : int or None, default=None
+        Unused by a single output; here so that all estimators share it.
+    warm_start : bool, default=False
+        Start from the previous answer; a prior that absorbs zeros then only prunes further.
+    callbacks : None, callable or list of callables, default=None
+        Each is called with a :class:`~laconic.solvers.Record` after every iteration; returning
+        ``True`` stops the fit.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_columns,)
+        Weights of the features; with ``kernel=None`` only.
+    dual_coef_ : ndarray of shape (n_relevant,)
+        Weights of the kept rows; with a kernel only.
+    intercept_ : float
+    noise_variance_ : float
+        Residual variance, corrected for the parameters that the data determine.
+    relevance_ : ndarray of shape (n_relevant,)
+        Indices of what was kept: training rows for a kernel, columns without.
+    relevance_vectors_ : ndarray of shape (n_relevant, n_features)
+        The kept rows; with a kernel only.
+    n_relevant_, posteriors_, prior_, history_, status_, n_iter_
+        As in :class:`SparseBayesClassifier`.
+
+    Examples
+    --------
+    >>> from laconic import SparseBayesRegressor
+    >>> from laconic.datasets import make_sparse_regression
+    >>> X, y, coef = make_sparse_regression(150, 500, n_relevant=10, random_state=0)
+    >>> model = SparseBayesRegressor().fit(X, y)
+    >>> bool((model.relevance_ == coef.nonzero()[0]).all())
+    True
+
+    References
+    ----------
+    .. [F01] M. Figueiredo, Adaptive sparseness using Jeffreys prior, NIPS 2001.
+    """
+
+    def __init__(
+        self,
+        prior: Any = "jeffreys",
+        *,
+        kernel: Any = None,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        expansion: int = 1,
+        likelihood: Any = "gaussian",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        solver: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-8,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        callbacks: Any = None,
+    ) -> None:
+        self.prior = prior
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.expansion = expansion
+        self.likelihood = likelihood
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the regressor.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 equals a row written twice, weight 0 a row left out.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing():
+            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        if np.abs(y).max() > _LARGEST:
+            raise ValueError(
+                f"The targets reach {np.abs(y).max():.1e}, too large to square safely; rescale y."
+            )
+        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
+        self._solve(X, weight, [y], likelihood)
+        self.noise_variance_ = self._noise_variance(X, y, weight)
+        return self
+
+    def _noise_variance(self, X: Array, y: Array, weight: Array) -> float:
+        """Return the residual variance over the degrees of freedom that the fit has left."""
+        fitted = self.likelihoods_[0]
+        if not fitted.estimate:
+            return float(fitted.noise)
+        posterior = self.posteriors_[0]
+        m, _ = posterior.latent(self.basis_.columns(X)[:, self._columns[0]])
+        left = weight.sum() - posterior.effective - (posterior.spread > 0)
+        return float(max(weight @ (y - m) ** 2 / max(left, 1.0), fitted.noise))
+
+    def _shape_output(self, values: Array) -> Any:
+        return float(values[0]) if values.ndim == 1 else values[0]
+
+    def predict(self, X: Any) -> Array:
+        """Return the posterior mean of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._latents(X)[0][:, 0]
+
+    def predict_dist(self, X: Any) -> tuple[Array, Array]:
+        """Return mean and standard deviation of a new observation at each row.
+
+        The variance is that of the latent under the posterior of the kept weights plus the noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        mean, std : ndarrays of shape (n_samples,)
+        """
+        m, v = self._latents(X)
+        return m[:, 0], np.sqrt(v[:, 0] + self.noise_variance_)

@@ -1,0 +1,27 @@
+"""Kernels: positive semi-definite functions of two points."""
+
+from ._base import DotProduct, Kernel, Stationary
+from ._resolve import REGISTRY, resolve_kernel
+from .algebra import Product, Sum
+from .callable import FunctionKernel
+from .linear import Linear
+from .matern import Matern
+from .polynomial import Polynomial
+from .rbf import RBF
+from .scaled import Scaled
+
+__all__ = [
+    "RBF",
+    "REGISTRY",
+    "DotProduct",
+    "FunctionKernel",
+    "Kernel",
+    "Linear",
+    "Matern",
+    "Polynomial",
+    "Product",
+    "Scaled",
+    "Stationary",
+    "Sum",
+    "resolve_kernel",
+]

@@ -1,0 +1,133 @@
+"""Inner products and squared distances between the rows of two matrices, dense or sparse."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from .._protocols import Array
+
+# |x|^2 + |c|^2 - 2 x.c rounds to a few units in the last place of |x|^2 when x equals c. Anything
+# below eight of them cannot be told from zero, and must be zero where a profile has a cusp there.
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether ``X`` is sparse; a plain bool, so that the type of ``X`` stays open."""
+    return bool(issparse(X))
+
+
+def as_float(X: Any) -> Any:
+    """Return ``X`` as a two-dimensional float array or CSR matrix, unchanged if it is one."""
+    A = X.tocsr() if is_sparse(X) else np.asarray(X)
+    if A.ndim != 2:
+        raise ValueError(f"A kernel needs two-dimensional matrices, got {A.ndim} dimension(s).")
+    return A if A.dtype in (np.float32, np.float64) else A.astype(np.float64)
+
+
+def as_pair(X: Any, C: Any) -> tuple[Any, Any]:
+    """Return both matrices as floats of one type; they stay the same object if they were."""
+    A = as_float(X)
+    B = A if C is X else as_float(C)
+    if A.shape[1] != B.shape[1]:
+        raise ValueError(
+            f"X and C must have the same number of features, got {A.shape[1]} and {B.shape[1]}."
+        )
+    if A.dtype != B.dtype:
+        A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
+    return A, B
+
+
+def scale_features(X: Any, theta: Any) -> Any:
+    """Return ``sqrt(theta) o x`` for every row x; sparse stays sparse and float32 float32."""
+    A = as_float(X)
+    if np.shape(theta) != (A.shape[1],):
+        raise ValueError(
+            f"There must be one scale per feature ({A.shape[1]}), got shape {np.shape(theta)}."
+        )
+    root = np.sqrt(np.asarray(theta, dtype=np.float64)).astype(A.dtype)
+    return A.multiply(root).tocsr() if is_sparse(A) else A * root
+
+
+def scale_pair(X: Any, C: Any, theta: Any) -> tuple[Any, Any]:
+    """Scale the features of both matrices; they stay the same object if they were."""
+    A = scale_features(X, theta)
+    return A, A if C is X else scale_features(C, theta)
+
+
+def _largest(A: Any) -> float:
+    return max(float(A.max()), -float(A.min()))
+
+
+def centred(A: Any, B: Any) -> tuple[Any, Any, float]:
+    """Return ``(A - s) / unit``, ``(B - s) / unit`` and ``unit``: a frame safe for differences.
+
+    Distances do not depend on the origin s, but their rounding does: without the shift to the mean
+    of ``B``, a feature such as a time stamp (1.7e9) loses all its digits. Sparse matrices are not
+    shifted, which would fill them. ``unit`` is one unless squares would overflow.
+    """
+    same = A is B
+    unit = 1.0
+    largest = max(_largest(A), _largest(B))
+    # |a - b|^2 <= 4 p largest^2; the remaining factor of four is slack for the sums on the way.
+    if largest > math.sqrt(float(np.finfo(A.dtype).max) / (16 * A.shape[1])):
+        # A power of two, so that the division does not round.
+        unit = 2.0 ** (math.frexp(largest)[1] - 1)
+        A, B = A / unit, B / unit
+    if not (is_sparse(A) or is_sparse(B)):
+        shift = B.mean(axis=0)
+        with np.errstate(invalid="ignore"):  # infinite input: the caller's validation reports it
+            A, B = A - shift, B if same else B - shift
+    return A, A if same else B, unit
+
+
+def squared_distances(X: Any, C: Any) -> Array:
+    """Return ``|x_i - c_j|^2``, never NaN, zero for equal rows, infinite where it overflows."""
+    A, B = as_pair(X, C)
+    if 0 in (A.shape[0], B.shape[0]):
+        return np.zeros((A.shape[0], B.shape[0]), dtype=A.dtype)
+    A, B, unit = centred(A, B)
+    sq: Array = euclidean_distances(A, B, squared=True)
+    sq[sq < ROUNDING * row_norms(A, squared=True)[:, None]] = 0.0
+    if unit != 1.0:
+        with np.errstate(over="ignore"):
+            sq *= unit  # twice, since zero times an infinite unit^2 would be NaN
+            sq *= unit
+    return sq
+
+
+def dot_products(X: Any, C: Any) -> Array:
+    """Return ``x_i . c_j`` as a dense matrix."""
+    A, B = as_pair(X, C)
+    with np.errstate(over="ignore", invalid="ignore"):
+        s: Array = safe_sparse_dot(A, B.T, dense_output=True)
+    return s
+
+
+def squared_norms(X: Any) -> Array:
+    """Return ``|x_i|^2``."""
+    with np.errstate(over="ignore"):
+        s: Array = row_norms(as_float(X), squared=True)
+    return s
+
+
+def representable(value: float, like: Array) -> float:
+    """Return the positive ``value``, moved into the range of the float type of ``like``.
+
+    A factor that turns into 0 or infinity in float32 would make NaN of an infinite or zero
+    distance.
+    """
+    info = np.finfo(like.dtype)
+    return min(max(float(value), float(info.tiny)), float(info.max))
+
+
+def finite(values: Array, owner: object, remedy: str) -> Array:
+    """Return ``values``, or say what to do about an overflow."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"{type(owner).__name__}: the kernel overflows; {remedy}.")
+    return values

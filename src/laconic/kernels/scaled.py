@@ -1,0 +1,66 @@
+"""Feature scales as a wrapper around any kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._component import require
+from .._protocols import Array
+from ._base import Kernel
+from ._pairwise import scale_features, scale_pair
+
+
+class Scaled(Kernel):
+    """Any kernel with a scale for each feature, ``K(sqrt(theta) o x, sqrt(theta) o c)``.
+
+    A scale of zero removes its feature.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    scales : array-like of shape (p,)
+        The non-negative feature scales theta.
+
+    Examples
+    --------
+    >>> from laconic.kernels import RBF, Scaled
+    >>> kernel = Scaled(RBF(gamma=0.5), scales=[4.0, 0.0])
+    >>> kernel([[0.0, 7.0], [1.0, 8.0]], [[0.0, 9.0]]).round(3)
+    array([[1.   ],
+           [0.135]])
+    """
+
+    def __init__(self, kernel: Kernel, scales: ArrayLike) -> None:
+        self.kernel = kernel
+        self.scales = scales
+
+    def check(self) -> None:
+        """Raise ``ValueError`` unless the scales are finite, not negative and one-dimensional."""
+        require(isinstance(self.kernel, Kernel), self, "kernel must be a kernel", self.kernel)
+        theta = np.asarray(self.scales)
+        allowed = theta.ndim == 1 and theta.dtype.kind in "fiu"
+        allowed = allowed and bool(np.all(np.isfinite(theta) & (theta >= 0)))
+        rule = "scales must be a list of finite numbers that are not negative"
+        require(allowed, self, rule, self.scales)
+        self.kernel.check()
+
+    def __call__(self, X: Any, C: Any) -> Array:
+        """Return the inner kernel at the scaled features."""
+        return self.kernel(*scale_pair(X, C, self.scales))
+
+    def diag(self, X: Any) -> Array:
+        """Return the inner diagonal at the scaled features."""
+        return self.kernel.diag(scale_features(X, self.scales))
+
+    def gradient(self, X: Any, C: Any, W: Any) -> Array:
+        """Return ``sum_ij W_ij d K(x_i, c_j) / d scales_k``, of shape (p,)."""
+        return self.kernel.scale_gradient(X, C, self.scales, W)
+
+    def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
+        """Return the gradient for scales ``theta`` on top of the kernel's own."""
+        scales = np.asarray(self.scales, dtype=np.float64)
+        # the inner kernel sees theta * scales: the chain rule gives the factor
+        return scales * self.kernel.scale_gradient(X, C, np.asarray(theta) * scales, W)

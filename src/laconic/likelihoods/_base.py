@@ -1,0 +1,47 @@
+"""What all likelihoods share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Self
+
+from .._component import Component
+from .._protocols import Array, Seed
+
+
+class Likelihood(Component):
+    r"""The distribution of a target given its latent ``f ~ N(m, v)``.
+
+    The methods belong together: the Gaussian with target :math:`z` and precision :math:`r` touches
+    the bound, which is the law :math:`\partial\,\mathrm{bound}/\partial m = r(z-m)`,
+    :math:`\partial\,\mathrm{bound}/\partial v = -r/2`, and at ``v = 0`` the bound is the log
+    probability itself (:func:`laconic.testing.check_likelihood`).
+    """
+
+    @abstractmethod
+    def log_prob(self, y: Array, f: Array) -> Array:
+        """Return ``log p(y | f)``."""
+
+    @abstractmethod
+    def bound(self, y: Array, m: Array, v: Array) -> Array:
+        """Return a lower bound of ``E[log p(y | f)]``."""
+
+    @abstractmethod
+    def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        """Return target ``z`` and precision ``r`` of the touching Gaussian."""
+
+    @abstractmethod
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
+        """Return the first derivative of ``log_prob`` in ``f`` and minus the second."""
+
+    def first_target(self, y: Array) -> Array:
+        """Return what the first least-squares fit is made to."""
+        return y
+
+    @abstractmethod
+    def sample(self, f: Array, rng: Seed) -> Array:
+        """Draw a target for each latent; lets :mod:`laconic.testing` check any likelihood."""
+
+    def refit(self, y: Array, f: Array, weight: Array, n_columns: int) -> Self:
+        """Return the likelihood with its own parameters re-estimated; most have none."""
+        return self

@@ -1,0 +1,54 @@
+"""The logistic likelihood of two classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._protocols import Array
+from ..special import expit, jaakkola_weight, log_expit, logistic_normal_logit
+from ._binary import Binary
+
+
+class Logistic(Binary):
+    r"""Logistic likelihood, :math:`P(y = 1 \mid f) = \sigma(f)`; labels are -1, +1.
+
+    The touching Gaussian is Jaakkola and Jordan's with :math:`\xi^2 = m^2 + v`: precision
+    :math:`\tanh(\xi/2)/(2\xi)` and bound :math:`\log\sigma(\xi) + (y m - \xi)/2`, eq. (9) of [GRID]_.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconic.likelihoods import Logistic
+    >>> Logistic().log_prob(np.array([1.0, -1.0]), np.array([0.0, 3.0])).round(3)
+    array([-0.693, -3.049])
+
+    References
+    ----------
+    .. [GRID] Relevance vector machines on grids: paper 004 of the project's sources.
+    """
+
+    def log_prob(self, y: Array, f: Array) -> Array:
+        """Return ``log sigmoid(y f)``."""
+        return np.asarray(log_expit(y * f))
+
+    def bound(self, y: Array, m: Array, v: Array) -> Array:
+        """Return ``log sigmoid(xi) + (y m - xi) / 2`` with ``xi = sqrt(m^2 + v)``."""
+        xi = np.sqrt(np.asarray(m) ** 2 + v)
+        return np.asarray(log_expit(xi) + (y * m - xi) / 2)
+
+    def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        """Return ``y / (2 r)`` and ``r = tanh(xi/2) / (2 xi)``."""
+        r = jaakkola_weight(np.sqrt(np.asarray(m) ** 2 + v))
+        return y / (2 * r), r
+
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
+        """Return ``y sigmoid(-y f)`` and ``sigmoid(f) sigmoid(-f)``."""
+        return np.asarray(y * expit(-y * f)), np.asarray(expit(f) * expit(-f))
+
+    def moderate(self, m: Array, v: Array) -> Array:
+        """Return the log-odds of the integrated probability, by quadrature."""
+        return logistic_normal_logit(m, v)
+
+    def log_link(self, t: Array) -> Array:
+        """Return ``log sigmoid(t)``."""
+        return np.asarray(log_expit(t))

@@ -1,0 +1,87 @@
+"""The Gaussian posterior of the kept weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy import linalg
+
+from ._protocols import Array, Seed
+from .linalg import Ridge
+
+
+@dataclass(frozen=True)
+class GaussianPosterior:
+    r"""Gaussian approximation to the posterior of weights and intercept.
+
+    The latent at a row :math:`\phi` is :math:`b + \phi^T w` with variance
+    :math:`\mathrm{spread} + (\phi - c)^T\Sigma(\phi - c)`: a free intercept is independent of the
+    weights at the weighted centre :math:`c` of the data.
+
+    :math:`\Sigma` is kept in one of two forms. With fewer columns than rows it is :math:`B^T B`
+    (``prior_root is None``). Otherwise it is :math:`D(I - V C^2 V^T)D`, where :math:`V` spans what
+    the data say and ``root`` holds :math:`V C`.
+    """
+
+    mean: Array
+    intercept: float
+    centre: Array
+    spread: float
+    root: Array
+    prior_root: Array | None
+    effective: float  # number of parameters that the data determine, tr(G Sigma)
+
+    @classmethod
+    def from_ridge(cls, answer: Ridge) -> Self:
+        """Return the posterior whose mode and curvature are this ridge problem's."""
+        common = (answer.weights, answer.intercept, answer.centre, answer.spread)
+        k = answer.root.size
+        if answer.dual is None:
+            root = answer.factor.whiten(np.diag(answer.root))
+            unlearnt = float((answer.factor.whiten(np.eye(k)) ** 2).sum())
+            return cls(*common, root, None, k - unlearnt)
+        # T = U s V': what the data have learnt along V is s^2 / (1 + s^2).
+        values, U = linalg.eigh(answer.dual @ answer.dual.T, check_finite=False)
+        seen = values > values[-1] * 1e-14 if values.size else values > 0
+        s2 = values[seen]
+        V = (U[:, seen].T @ answer.dual).T / np.sqrt(s2)
+        return cls(*common, V * np.sqrt(s2 / (1 + s2)), answer.root, float((s2 / (1 + s2)).sum()))
+
+    def shift(self, offset: Array) -> Self:
+        """Return the posterior for columns that were centred by ``offset`` when it was found."""
+        return type(self)(
+            self.mean,
+            self.intercept - float(offset @ self.mean),
+            self.centre + offset,
+            self.spread,
+            self.root,
+            self.prior_root,
+            self.effective,
+        )
+
+    def latent(self, Phi: Array) -> tuple[Array, Array]:
+        """Return mean and variance of the latent at each row of ``Phi``."""
+        m = Phi @ self.mean + self.intercept
+        away = Phi - self.centre
+        if self.prior_root is None:
+            v = ((away @ self.root.T) ** 2).sum(axis=1)
+        else:
+            away = away * self.prior_root
+            v = (away**2).sum(axis=1) - ((away @ self.root) ** 2).sum(axis=1)
+        return m, np.maximum(v, 0.0) + self.spread
+
+    def sample(self, n_samples: int, random_state: Seed = None) -> tuple[Array, Array]:
+        """Draw weights of shape (n_samples, k) and intercepts of shape (n_samples,)."""
+        rng = np.random.default_rng(random_state)
+        e = rng.normal(size=(n_samples, self.mean.size))
+        if self.prior_root is None:
+            deviation = e @ self.root
+        else:
+            # The symmetric root of I - V C^2 V' is I - V (1 - sqrt(1 - C^2)) V'.
+            C2 = (self.root**2).sum(axis=0)
+            shrink = (1 - np.sqrt(1 - C2)) / C2
+            deviation = (e - ((e @ self.root) * shrink) @ self.root.T) * self.prior_root
+        at_centre = np.sqrt(self.spread) * rng.normal(size=n_samples)
+        return self.mean + deviation, self.intercept + at_centre - deviation @ self.centre

@@ -1,0 +1,25 @@
+"""Solvers: everything is an iterated weighted ridge, and one loop runs them all."""
+
+from ._choose import REGISTRY, choose_solver
+from ._loop import Problem, Record, Solution, Solver, State, Status, resume, solve
+from ._starts import null_state
+from .em import EM
+from .newton import Newton
+from .proximal import Proximal
+
+__all__ = [
+    "EM",
+    "REGISTRY",
+    "Newton",
+    "Problem",
+    "Proximal",
+    "Record",
+    "Solution",
+    "Solver",
+    "State",
+    "Status",
+    "choose_solver",
+    "null_state",
+    "resume",
+    "solve",
+]

@@ -1,0 +1,29 @@
+"""Which solver for which problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._component import Component, resolve, unknown
+from .._protocols import Prior
+from ._loop import Solver
+from .em import EM
+from .newton import Newton
+from .proximal import Proximal
+
+REGISTRY: dict[str, type[Component]] = {"em": EM, "newton": Newton, "proximal": Proximal}
+
+
+def choose_solver(value: Any, prior: Prior) -> Solver:
+    """Turn a name or an instance into a solver that can handle the prior.
+
+    ``"auto"`` is the exact convex solver for the Laplace prior and Newton's method otherwise.
+    """
+    if isinstance(value, str) and value == "auto":
+        return Proximal() if prior.is_l1 else Newton()
+    if isinstance(value, str) and value not in REGISTRY:
+        raise unknown("solver", value, ["auto", *sorted(REGISTRY)])
+    solver: Any = resolve("solver", value, REGISTRY, Component)
+    if isinstance(solver, Proximal) and not prior.is_l1:
+        raise ValueError(f"The proximal solver needs a Laplace prior, got {prior!r}; use solver='auto'.")
+    return solver  # type: ignore[no-any-return]

@@ -1,0 +1,86 @@
+"""Where solvers begin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .._protocols import Array
+from ..linalg import damped_least_squares
+from ..priors import Laplace
+from ._loop import Problem, State, solve
+from .proximal import Proximal
+
+# Part of the universal threshold sqrt(2 log p) at which the lasso start is solved: low enough that a
+# feature worth having is in, high enough that noise has not filled the model. Kernels are many views
+# of few directions; there the start may only just tell a useful kernel from its neighbours.
+# Measured on the problems of both papers: .3 to .7 and .002 to .02 do equally well.
+_START_RATE = 0.4
+_START_RATE_KERNELS = 0.005
+# The noise of a regression (or the curvature of a classifier) and the lasso at that noise are found
+# in turn, this often.
+_SWEEPS = 3
+
+
+def ridge_start(problem: Problem, damping: float) -> State:
+    """Return the ridge estimate of labels 0/1 or targets, step 2 of [FJ01]'s algorithm."""
+    return _least_squares(problem, np.full(problem.design.shape[1], damping))
+
+
+def scaled_ridge_start(problem: Problem, part: float = 1e-2) -> State:
+    """Return a ridge estimate whose penalty is a part of each column's own squared length."""
+    lengths = problem.design.square_rmatvec(problem.weight)
+    return _least_squares(problem, np.maximum(part * lengths, np.finfo(float).tiny))
+
+
+def _least_squares(problem: Problem, damping: Array) -> State:
+    target = problem.likelihood.first_target(problem.y)
+    T, t, one = problem.design.compress(problem.weight, target)
+    centre, level = np.zeros(T.shape[1]), 0.0
+    if problem.intercept:
+        total = problem.weight.sum()
+        centre, level = (one @ T) / total, float(one @ t) / total
+        T, t = T - np.outer(one, centre), t - level * one
+    root = 1 / np.sqrt(damping)
+    w = root * damped_least_squares(T * root, t, 1.0)
+    return problem.refit(w, level - float(centre @ w), problem.likelihood)
+
+
+def null_state(problem: Problem) -> State:
+    """Return the model without columns: the best intercept, where it is free."""
+    empty = problem.keep(np.arange(0))
+    state = empty.refit(np.zeros(0), 0.0, problem.likelihood)
+    for _ in range(50):  # Newton on one number; the bound's curvature is never too small
+        slope, _ = state.likelihood.derivatives(problem.y, state.f)
+        _, r = state.likelihood.surrogate(problem.y, state.f, np.zeros_like(state.f))
+        if not problem.intercept:
+            break
+        step = float(problem.weight @ slope) / float(problem.weight @ r)
+        state = empty.refit(state.w, state.b + step, state.likelihood)
+        if abs(step) * np.sqrt(problem.weight @ r) < 1e-12:
+            break
+    return problem.state(np.zeros(problem.design.shape[1]), state.b, state.likelihood)
+
+
+def l1_start(problem: Problem) -> State:
+    r"""Return the lasso solution at the noise's own level, in the columns' own units.
+
+    Each weight is measured in standard errors, :math:`s_j = \sqrt{\phi_j^T R \phi_j}` at the empty
+    model, and penalised at a fixed part of :math:`\sqrt{2\log p}`, so neither the units of a column
+    nor those of the target matter. The standard errors are found together with the lasso (for a
+    regression this is the scaled lasso), starting from above.
+    """
+    state = null_state(problem)
+    part = _START_RATE_KERNELS if problem.kernels else _START_RATE
+    rate = part * np.sqrt(2 * np.log(max(problem.design.shape[1], 2)))
+    for _ in range(_SWEEPS):
+        scale = np.sqrt(problem.curvature(state))
+        fixed = replace(
+            problem,
+            prior=Laplace(rate=rate),
+            scale=np.where(scale > 0, scale, 1.0),
+        )
+        answer = solve(fixed, Proximal(fit_noise=False), start=state, max_iter=100, tol=1e-6).state
+        state = problem.refit(answer.w, answer.b, answer.likelihood)
+    return state
