@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,15 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[np.floating[Any]]
 Index: TypeAlias = NDArray[np.intp]
 Seed: TypeAlias = int | np.random.Generator | None
+
+
+class Factors(NamedTuple):
+    """A matrix of columns as a product ``G' C`` of thin matrices."""
+
+    G: Array  # (rank, rows)
+    C: Array  # (rank, columns)
+    largest: float  # no entry of the matrix is larger
+    left: float  # what the product misses, as a part of the largest
 
 
 class Prior(Protocol):
@@ -54,6 +63,9 @@ class Likelihood(Protocol):
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """Return the first derivative of ``log_prob`` in ``f`` and minus the second."""
 
+    def evaluate(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        """Return ``log_prob`` and both ``derivatives`` at once."""
+
     def first_target(self, y: Array) -> Array:
         """Return what the first least-squares fit is made to."""
 
@@ -63,6 +75,10 @@ class Likelihood(Protocol):
 
 class Kernel(Protocol):
     """A similarity between rows."""
+
+    @property
+    def positive(self) -> bool:
+        """Whether every kernel matrix is positive semi-definite, and so can be factored."""
 
     def __call__(self, X: Any, C: Any) -> Array:
         """Return the matrix of similarities, one row per row of ``X``, one column per row of ``C``."""
@@ -91,6 +107,9 @@ class Basis(Protocol):
     def keep(self, active: Index) -> Self:
         """Return the basis of these columns only."""
 
+    def factors(self, *, tol: float, max_rank: int) -> Factors | None:
+        """Return the columns on the training rows as thin factors, or None if there are none."""
+
 
 class Design(Protocol):
     """A matrix known by what it does. Solvers know nothing of where it came from."""
@@ -98,6 +117,10 @@ class Design(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
+
+    @property
+    def height(self) -> int:
+        """Rows of the compressed problem: the number of rows, or a bound on the rank."""
 
     def matvec(self, w: Array) -> Array:
         """Return ``Phi w``."""
@@ -118,5 +141,5 @@ class Design(Protocol):
         design at most. ``one'one = sum(r)`` and ``one't = r'z`` hold as well.
         """
 
-    def keep(self, active: Index) -> Self:
+    def keep(self, active: Index) -> Design:
         """Return the design of these columns only."""

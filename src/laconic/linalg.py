@@ -7,12 +7,14 @@ zero without an epsilon (eq. (16) of [FJ01]).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import linalg
 
-from ._protocols import Array, Design
+from ._protocols import Array, Design, Index
 
 
 class Factor:
@@ -79,7 +81,7 @@ def ridge(design: Design, r: Array, z: Array, variance: Array, *, intercept: boo
 
     A free intercept is eliminated exactly, by centring with the weights ``r``.
     """
-    if design.shape[1] <= design.shape[0]:
+    if design.shape[1] <= design.height:
         return ridge_primal(design, r, z, variance, intercept=intercept)
     return ridge_dual(design, r, z, variance, intercept=intercept)
 
@@ -132,21 +134,100 @@ def damped_least_squares(A: Array, b: Array, damping: float) -> Array:
     return np.asarray(Vt.T @ (s / (s**2 + damping) * (U.T @ b)))
 
 
-def newton_direction(
-    design: Design, r: Array, slope: Array, level: float, *, intercept: bool
-) -> tuple[Array, float]:
-    """Return the Newton step in the weights and the intercept for these slopes.
+def solve_semidefinite(H: Array, b: Array) -> Array:
+    """Solve ``H x = b`` with every diagonal element raised by 1e-10 of itself.
 
-    Solves ``(Phi' R Phi) d = slope`` with the intercept eliminated and every curvature raised by
-    1e-10 of itself: columns that repeat each other then share the step.
+    Columns that repeat each other make ``H`` singular; they then share the answer.
     """
-    gram, centre, total = design.gram(r), design.rmatvec(r), float(r.sum())
-    if intercept:
-        gram = gram - np.outer(centre, centre) / total
-        slope = slope - centre * (level / total)
-    diagonal = np.maximum(np.diag(gram), np.finfo(float).tiny)
-    root = 1 / np.sqrt(diagonal * 1e-10)
-    matrix = root[:, None] * gram * root
+    root = 1 / np.sqrt(np.maximum(np.diag(H) * 1e-10, np.finfo(float).tiny))
+    matrix = root[:, None] * H * root
     matrix.flat[:: root.size + 1] += 1.0
-    d = root * Factor(matrix).solve(root * slope)
-    return d, (level - float(centre @ d)) / total if intercept else 0.0
+    return np.asarray(root * Factor(matrix).solve(root * b))
+
+
+def pivoted_cholesky(
+    columns: Callable[[Index], Array],
+    diagonal: Array,
+    *,
+    tol: float,
+    max_rank: int,
+    dtype: DTypeLike = np.float64,
+) -> tuple[Array, float]:
+    r"""Factor a positive semi-definite matrix as :math:`K \approx G^T G` without forming it.
+
+    Pivots come from where the diagonal of what is left, :math:`K - G^T G`, is large. They are taken in
+    blocks, so that the work is matrix products: the largest and a spread of others in proportion to
+    what is left of them; of those only the ones are accepted that the rest of the block has not made
+    redundant.
+
+    Parameters
+    ----------
+    columns : callable
+        ``columns(index)`` returns the columns of ``K`` at these indices, of shape (n, b).
+    diagonal : ndarray of shape (n,)
+    tol : float
+        Stop when no diagonal element of the rest exceeds this part of the largest of ``K``.
+    max_rank : int
+        Stop at this rank, whatever is left.
+    dtype : float64 or float32
+        Of the factor.
+
+    Returns
+    -------
+    G : ndarray of shape (rank, n)
+    left : float
+        Largest diagonal element of the rest, as a part of the largest of ``K``.
+    """
+    rest = np.array(diagonal, dtype=np.float64)
+    n, largest = rest.size, float(rest.max(initial=0.0))
+    G = np.empty((min(_FIRST_RANK, max_rank, n), n), dtype=dtype)
+    rank = 0
+    while rank < min(max_rank, n) and rest.max(initial=0.0) > tol * largest:
+        chosen = spread(rest, min(_BLOCK, max_rank - rank))
+        new = columns(chosen).T - G[:rank, chosen].T @ G[:rank]
+        order, lower = _small_cholesky(new[:, chosen], max(tol * largest, _REDUNDANT * rest.max()))
+        new = linalg.solve_triangular(lower, new[order], lower=True, check_finite=False)
+        if rank + order.size > G.shape[0]:
+            grown = np.empty((min(2 * G.shape[0], max_rank, n), n), dtype=dtype)
+            grown[:rank] = G[:rank]
+            G = grown
+        G[rank : rank + order.size] = new
+        rest = np.maximum(rest - np.einsum("ij,ij->j", new, new), 0.0)
+        rest[chosen[order]] = 0.0
+        rank += order.size
+    left = float(rest.max(initial=0.0)) / largest if largest > 0 else 0.0
+    return G[:rank], left
+
+
+# Columns fetched at once: enough for matrix products, few enough that most are still needed.
+_BLOCK = 16
+_FIRST_RANK = 64
+# A column of the block whose rest has fallen to this part of the largest is left for later.
+_REDUNDANT = 1e-3
+
+
+def spread(rest: Array, size: int) -> Index:
+    """Return the index of the largest element and others at even steps of the running total.
+
+    The largest alone are neighbours of each other, and one of them is enough.
+    """
+    total = np.cumsum(rest)
+    steps = (np.arange(size - 1) + 0.5) / max(size - 1, 1) * total[-1]
+    spread = np.minimum(np.searchsorted(total, steps), rest.size - 1)
+    return np.unique(np.append(spread, np.argmax(rest)))
+
+
+def _small_cholesky(A: Array, least: float) -> tuple[Index, Array]:
+    """Return pivots and lower factor of a small matrix, down to diagonal elements of ``least``."""
+    rest, size = A.copy(), A.shape[0]
+    rows: list[int] = []
+    while len(rows) < size:
+        diagonal = np.diag(rest)
+        pivot = int(np.argmax(diagonal))
+        if rows and diagonal[pivot] < least:
+            break
+        rows.append(pivot)
+        rest = rest - np.outer(rest[:, pivot], rest[pivot]) / diagonal[pivot]
+        rest[pivot, :] = rest[:, pivot] = 0.0
+    order = np.array(rows)
+    return order, np.asarray(linalg.cholesky(A[np.ix_(order, order)], lower=True))

@@ -29,8 +29,8 @@ def probit_ratio(t: ArrayLike) -> Array:
     Computed as :math:`\sqrt{2/\pi}\,/\,\mathrm{erfcx}(-t/\sqrt2)`: the naive quotient is 0/0 from
     ``t = -38`` on.
 
-    >>> float(probit_ratio(-1e4))
-    10000.000099999998
+    >>> round(float(probit_ratio(-1e4)), 6)
+    10000.0001
     """
     t = np.asarray(t, dtype=float)
     with np.errstate(over="ignore"):
@@ -65,6 +65,27 @@ def probit_curvature(t: ArrayLike) -> Array:
 def log_probit(t: ArrayLike) -> Array:
     r"""Return :math:`\log\Phi(t)`."""
     return np.asarray(log_ndtr(np.asarray(t, dtype=float)))
+
+
+def probit_parts(t: Array) -> tuple[Array, Array, Array]:
+    r"""Return :math:`\log\Phi`, :math:`\phi/\Phi` and minus its slope, all from one ``erfcx``.
+
+    The special function is most of the cost of an iteration on many rows, and with
+    :math:`e = \mathrm{erfcx}(|t|/\sqrt2)` the tail :math:`\Phi(-|t|) = e\,\exp(-t^2/2)/2` gives
+    all three.
+    """
+    left = t < 0
+    half = t * t / 2
+    e = erfcx(np.abs(t) / np.sqrt(2))
+    density = np.exp(-half)
+    tail = 0.5 * e * density
+    log_p = np.where(left, np.log(0.5 * e) - half, np.log1p(-tail))
+    ratio = np.sqrt(2 / np.pi) * np.where(left, 1 / e, 0.5 * density / (1 - tail))
+    plus = ratio + t
+    far = t < _TAIL
+    if far.any():
+        plus[far] = _ratio_plus(t[far])
+    return log_p, ratio, np.minimum(ratio * plus, 1.0)
 
 
 def jaakkola_weight(xi: ArrayLike) -> Array:
@@ -153,5 +174,6 @@ __all__ = [
     "log_probit",
     "logistic_normal_logit",
     "probit_curvature",
+    "probit_parts",
     "probit_ratio",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import PolynomialFeatures
 
-from .._protocols import Array, Index
+from .._protocols import Array, Factors, Index
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,18 @@ class Features:
         """Number of columns."""
         return self.source.size
 
-    def columns(self, X: Any) -> Array:
-        """Return these columns of ``X``."""
-        return np.asarray(X[:, self.source])
+    def columns(self, X: Any) -> Any:
+        """Return these columns of ``X``; sparse ones stay sparse."""
+        everything = self.source.size == X.shape[1] and (np.diff(self.source) == 1).all()
+        return X if everything else X[:, self.source]
 
     def keep(self, active: Index) -> Self:
         """Return the basis of these columns only."""
         return type(self)(self.source[active])
+
+    def factors(self, *, tol: float, max_rank: int) -> Factors | None:
+        """Return None: features are their own best factors."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -84,3 +89,7 @@ class Monomials:
     def keep(self, active: Index) -> Self:
         """Return the basis of these columns only."""
         return type(self)(self.powers[active], self.source[active])
+
+    def factors(self, *, tol: float, max_rank: int) -> Factors | None:
+        """Return None: there is no way to know a product without its columns."""
+        return None

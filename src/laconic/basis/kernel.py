@@ -7,7 +7,35 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._protocols import Array, Index, Kernel
+from .._protocols import Array, Factors, Index, Kernel
+from ..linalg import pivoted_cholesky
+
+
+def distinct_rows(X: Array) -> tuple[Index, Index]:
+    """Return the index of the first of each set of equal rows, and the set of every row.
+
+    Rows are sorted by a projection that is the same for equal rows; only where two projections meet
+    are the rows themselves compared, so that a million rows without twins cost one sort.
+    """
+    n = X.shape[0]
+    key = np.einsum("ij,j->i", X, np.random.default_rng(0).normal(size=X.shape[1]))
+    order = np.argsort(key, kind="stable")
+    same = key[order[1:]] == key[order[:-1]]
+    meets = np.flatnonzero(same)
+    if not meets.size:
+        return np.arange(n), np.arange(n)
+    if not (X[order[meets]] == X[order[meets + 1]]).all():
+        # Different rows on one projection: leave it to numpy's full comparison.
+        _, first, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
+        rank = np.argsort(np.argsort(first))
+        return np.sort(first), rank[inverse.ravel()]
+    # A stable sort puts the first of equals first.
+    source = np.sort(order[np.concatenate([[True], ~same])])
+    group = np.empty(n, dtype=np.intp)
+    group[order] = np.concatenate([[0], np.cumsum(~same)])
+    place = np.empty(source.size, dtype=np.intp)
+    place[group[source]] = np.arange(source.size)
+    return source, place[group]
 
 
 @dataclass(frozen=True)
@@ -29,13 +57,16 @@ class KernelBasis:
     kernel: Kernel
     centres: Any
     source: Index
+    rows: Index | None = None  # which centre each training row is
 
     @classmethod
-    def on_rows(cls, kernel: Kernel, X: Array) -> Self:
+    def on_rows(cls, kernel: Kernel, X: Any) -> Self:
         """Return one column per distinct row: twins would only share a weight between them."""
-        _, first = np.unique(X, axis=0, return_index=True)
-        source = np.sort(first)
-        return cls(kernel, X[source], source)
+        if not isinstance(X, np.ndarray):  # sparse rows are compared by nobody
+            everything = np.arange(X.shape[0])
+            return cls(kernel, X, everything, everything)
+        source, rows = distinct_rows(X)
+        return cls(kernel, X[source], source, rows)
 
     @property
     def n_columns(self) -> int:
@@ -51,3 +82,18 @@ class KernelBasis:
     def keep(self, active: Index) -> Self:
         """Return the basis of these columns only."""
         return type(self)(self.kernel, self.centres[active], self.source[active])
+
+    def factors(self, *, tol: float, max_rank: int) -> Factors | None:
+        """Return the kernel matrix on the training rows as a product of thin matrices."""
+        if self.rows is None or not self.kernel.positive:
+            return None
+        diagonal = self.kernel.diag(self.centres)
+        C, left = pivoted_cholesky(
+            lambda index: self.kernel(self.centres, self.centres[index]),
+            diagonal,
+            tol=tol,
+            max_rank=max_rank,
+            dtype=self.centres.dtype,
+        )
+        G = C if self.rows.size == self.n_columns else C[:, self.rows]
+        return Factors(G, C, float(diagonal.max(initial=0.0)), left)

@@ -1,5 +1,8 @@
 """Designs: matrices known by what they do."""
 
+from .build import LARGEST, Built, build_design
 from .dense import DenseDesign
+from .factored import FactoredDesign
+from .sparse import SparseDesign
 
-__all__ = ["DenseDesign"]
+__all__ = ["LARGEST", "Built", "DenseDesign", "FactoredDesign", "SparseDesign", "build_design"]

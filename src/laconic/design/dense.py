@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterator
 
 import numpy as np
 
-from .._protocols import Array, Index
+from .._protocols import Array, Design, Index
+
+
+def is_everything(index: Index, size: int) -> bool:
+    """Whether this index names all of so many columns in their order."""
+    return index.size == size and bool(np.array_equal(index, np.arange(size)))
+
+
+# Entries converted or weighted at once: 32 MB of doubles stay close to the cache and far from swap.
+_CHUNK = 1 << 22
 
 
 class DenseDesign:
@@ -14,6 +23,9 @@ class DenseDesign:
 
     The last Gram matrix is remembered together with its weights: EM for the probit model asks for
     the same one at every iteration, and pruning only strikes rows and columns from it.
+
+    A float32 matrix stays one. Its sums are carried in double precision chunk by chunk, and a small
+    part of its columns, where the weights are settled, becomes double.
 
     Parameters
     ----------
@@ -39,23 +51,47 @@ class DenseDesign:
         n, p = self.matrix.shape
         return n, p
 
+    @property
+    def height(self) -> int:
+        """Rows of the compressed problem."""
+        return int(self.matrix.shape[0])
+
+    def _chunks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield row slices and those rows in double precision."""
+        n, p = self.matrix.shape
+        step = max(1, _CHUNK // max(p, 1))
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
+            yield rows, np.asarray(self.matrix[rows], dtype=np.float64)
+
     def matvec(self, w: Array) -> Array:
         """Return ``Phi w``."""
-        return np.asarray(self.matrix @ w)
+        if self.matrix.dtype == np.float64:
+            return np.asarray(self.matrix @ w)
+        return np.concatenate([part @ w for _, part in self._chunks()])
 
     def rmatvec(self, g: Array) -> Array:
         """Return ``Phi' g``."""
-        return np.asarray(self.matrix.T @ g)
+        if self.matrix.dtype == np.float64:
+            return np.asarray(g @ self.matrix)
+        return np.asarray(np.sum([g[rows] @ part for rows, part in self._chunks()], axis=0))
 
     def square_rmatvec(self, r: Array) -> Array:
         """Return ``(Phi * Phi)' r``."""
-        return np.asarray(np.einsum("ij,ij,i->j", self.matrix, self.matrix, r))
+        total = np.zeros(self.matrix.shape[1])
+        for rows, part in self._chunks():
+            total += r[rows] @ (part * part)
+        return total
 
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""
         if self._gram is None or not np.array_equal(self._gram[0], r):
-            weighted = np.sqrt(r)[:, None] * self.matrix
-            self._gram = (r, weighted.T @ weighted)
+            half = np.sqrt(r)
+            total = np.zeros((self.matrix.shape[1],) * 2)
+            for rows, part in self._chunks():
+                weighted = half[rows, None] * part
+                total += weighted.T @ weighted
+            self._gram = (r.copy(), total)
         return self._gram[1]
 
     def compress(self, r: Array, z: Array) -> tuple[Array, Array, Array]:
@@ -63,9 +99,14 @@ class DenseDesign:
         half = np.sqrt(r)
         return half[:, None] * self.matrix, half * z, half
 
-    def keep(self, active: Index) -> Self:
+    def keep(self, active: Index) -> Design:
         """Return the design of these columns only."""
+        if is_everything(active, self.matrix.shape[1]):
+            return self
         gram = None
         if self._gram is not None:
             gram = (self._gram[0], self._gram[1][np.ix_(active, active)])
-        return type(self)(self.matrix[:, active], gram)
+        part = self.matrix[:, active]
+        if 2 * active.size <= self.matrix.shape[1]:
+            part = part.astype(np.float64, copy=False)
+        return DenseDesign(part, gram)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .._component import is_number, is_positive, resolve, unknown
 from .._protocols import Array, Basis, Index, Likelihood, Prior
 from ..basis import Features, KernelBasis, Monomials, WithConstant
-from ..design import DenseDesign
+from ..design import build_design
 from ..kernels import resolve_kernel
 from ..posterior import GaussianPosterior
 from ..priors import REGISTRY as PRIORS
@@ -37,8 +37,8 @@ from ..solvers import (
 )
 from ._callbacks import CallbackSupportMixin, Reporter, check_callbacks
 
-# Squares of entries beyond this would come near the largest double once they are summed.
-_LARGEST = 1e100
+# What rows may be: doubles or floats as they come, sparse by rows.
+_ROWS: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr"}
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,8 @@ def fit_output(
         problem = replace(problem, intercept=True)
         state = null_state(problem)
     w = state.w[kept] if kept.size else state.w[:0]
-    slope, curvature = state.likelihood.derivatives(problem.y, state.f)
-    curvature = np.maximum(curvature, 1e-10)
-    touching = problem.ridge(problem.weight * curvature, state.f + slope / curvature, w)
+    curvature = np.maximum(state.curvature, 1e-10)
+    touching = problem.ridge(problem.weight * curvature, state.f + state.slope / curvature, w)
     posterior = GaussianPosterior.from_ridge(replace(touching, weights=w, intercept=state.b))
     history = [record._replace(output=report.output) for record in answer.history]
     return Fit(answer.active[kept], posterior, state.likelihood, answer.status, history)
@@ -109,6 +108,8 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
     solver: Any
     max_iter: int
     tol: float
+    rank_tol: float
+    max_rank: int
     n_jobs: int | None
     warm_start: bool
     callbacks: Any
@@ -128,7 +129,7 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
 
     def _validate(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Any, Any]:
         """Return data, targets and weights of the rows that count, and remember which they were."""
-        X, y = validate_data(self, X, y, dtype=np.float64, **options)
+        X, y = validate_data(self, X, y, **_ROWS, **options)
         self._check_settings(X)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
         if (weight < 0).any():
@@ -146,6 +147,8 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         rules = {
             "tol": (is_positive(self.tol), "a positive number"),
             "max_iter": (is_positive(self.max_iter), "a positive whole number"),
+            "rank_tol": (is_positive(self.rank_tol), "a positive number"),
+            "max_rank": (is_positive(self.max_rank), "a positive whole number"),
             "expansion": (
                 is_number(self.expansion) and self.expansion in range(1, 11),
                 "a whole number from 1 to 10",
@@ -197,22 +200,6 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
             return Monomials.of_degree(self.expansion, X.shape[1])
         return Features(np.arange(X.shape[1]))
 
-    def _make_design(self, basis: Basis, X: Array, weight: Array) -> tuple[DenseDesign, Array]:
-        """Return the design, its columns centred if the intercept is free, and that centre."""
-        Phi = basis.columns(X)
-        largest = np.abs(Phi).max(initial=0.0)
-        if not largest <= _LARGEST:
-            raise ValueError(
-                f"The columns of the model reach {largest:.1e}, too large to square safely; rescale "
-                "the features first, for example with StandardScaler."
-            )
-        centre = np.zeros(Phi.shape[1])
-        if self.fit_intercept and not self.penalize_intercept:
-            # A free intercept is invariant to the origin; near the data there is no cancellation.
-            centre = weight @ Phi / weight.sum()
-            Phi = Phi - centre
-        return DenseDesign(Phi), centre
-
     # ---- solve ----------------------------------------------------------------------------
 
     def _solve(self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> None:
@@ -225,11 +212,13 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         solver = choose_solver(self.solver, prior)
         if self.fit_intercept and self.penalize_intercept:
             basis = WithConstant(basis)
-        design, centre = self._make_design(basis, X, weight)
         free = self.fit_intercept and not self.penalize_intercept
+        design, centre, note = build_design(
+            basis, X, weight, centre=free, tol=self.rank_tol, max_rank=int(self.max_rank)
+        )
         problems = [Problem(design, y, likelihood, prior, weight, free, kernels) for y in targets]
         starts = self._warm_starts(problems, basis, centre)
-        fits: list[Fit] = Parallel(n_jobs=self.n_jobs)(
+        fits: list[Fit] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(fit_output)(
                 problem,
                 solver,
@@ -243,7 +232,7 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
             for problem, start, report in zip(problems, starts, reports, strict=True)
         )
         self.prior_, self.solver_ = prior, solver
-        self._publish(fits, basis, centre)
+        self._publish(fits, basis, centre, note)
 
     def _reporters(self, n_outputs: int) -> list[Reporter]:
         callbacks = check_callbacks(self.callbacks)
@@ -283,7 +272,7 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
 
     # ---- publish --------------------------------------------------------------------------
 
-    def _publish(self, fits: Sequence[Fit], basis: Basis, centre: Array) -> None:
+    def _publish(self, fits: Sequence[Fit], basis: Basis, centre: Array, note: str) -> None:
         union = np.unique(np.concatenate([fit.active for fit in fits]))
         self.basis_ = basis.keep(union)
         self._columns = [np.searchsorted(union, fit.active) for fit in fits]
@@ -292,7 +281,8 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         self.n_columns_ = basis.n_columns
         self.history_ = [record for fit in fits for record in fit.history]
         self.n_iter_ = max(len(fit.history) for fit in fits)
-        self.status_ = _join([fit.status for fit in fits])
+        status = _join([fit.status for fit in fits])
+        self.status_ = replace(status, message=status.message + note)
         if not self.status_.converged:
             warnings.warn(self.status_.message, ConvergenceWarning, stacklevel=5)
         weights, intercepts = self._weights()
@@ -353,7 +343,7 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
     def _latents(self, X: Any) -> tuple[Array, Array]:
         """Return mean and variance of the latent, one column per output."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, X, **_ROWS, reset=False)
         Phi = self.basis_.columns(X)
         pairs = [
             posterior.latent(Phi[:, columns])

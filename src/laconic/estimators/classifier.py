@@ -60,6 +60,13 @@ class SparseBayesClassifier(ClassifierMixin, SparseBayesBase):  # type: ignore[m
         Most iterations.
     tol : float, default=1e-8
         An iteration that gains less than this many nats per observation is the last.
+    rank_tol : float, default=1e-8
+        A kernel matrix is never formed; it is factored until no diagonal element misses more than
+        this part of the largest. Kernels are chosen by the factors and weighted by themselves, so the
+        default gives the weights of the full matrix.
+    max_rank : int, default=1000
+        Rank at which the factorisation stops all the same. ``status_`` says so when it does: kernels
+        are then chosen by a Nystrom approximation.
     class_weight : None, dict or "balanced", default=None
         Weights of the classes, multiplied with ``sample_weight``.
     n_jobs : int or None, default=None
@@ -122,6 +129,8 @@ class SparseBayesClassifier(ClassifierMixin, SparseBayesBase):  # type: ignore[m
         solver: Any = "auto",
         max_iter: int = 1000,
         tol: float = 1e-8,
+        rank_tol: float = 1e-8,
+        max_rank: int = 1000,
         class_weight: Any = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
@@ -139,6 +148,8 @@ class SparseBayesClassifier(ClassifierMixin, SparseBayesBase):  # type: ignore[m
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
+        self.rank_tol = rank_tol
+        self.max_rank = max_rank
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.warm_start = warm_start

@@ -9,8 +9,9 @@ from sklearn.base import RegressorMixin
 
 from .._component import resolve
 from .._protocols import Array
+from ..design import LARGEST
 from ..likelihoods import Gaussian
-from ._base import _LARGEST, SparseBayesBase
+from ._base import SparseBayesBase
 from ._callbacks import with_callbacks
 
 
@@ -50,6 +51,13 @@ class SparseBayesRegressor(RegressorMixin, SparseBayesBase):  # type: ignore[mis
         Most iterations.
     tol : float, default=1e-8
         An iteration that gains less than this many nats per observation is the last.
+    rank_tol : float, default=1e-8
+        A kernel matrix is never formed; it is factored until no diagonal element misses more than
+        this part of the largest. Kernels are chosen by the factors and weighted by themselves, so the
+        default gives the weights of the full matrix.
+    max_rank : int, default=1000
+        Rank at which the factorisation stops all the same. ``status_`` says so when it does: kernels
+        are then chosen by a Nystrom approximation.
     n_jobs : int or None, default=None
         Unused by a single output; here so that all estimators share it.
     warm_start : bool, default=False
@@ -103,6 +111,8 @@ class SparseBayesRegressor(RegressorMixin, SparseBayesBase):  # type: ignore[mis
         solver: Any = "auto",
         max_iter: int = 1000,
         tol: float = 1e-8,
+        rank_tol: float = 1e-8,
+        max_rank: int = 1000,
         n_jobs: int | None = None,
         warm_start: bool = False,
         callbacks: Any = None,
@@ -119,6 +129,8 @@ class SparseBayesRegressor(RegressorMixin, SparseBayesBase):  # type: ignore[mis
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
+        self.rank_tol = rank_tol
+        self.max_rank = max_rank
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.callbacks = callbacks
@@ -146,7 +158,7 @@ class SparseBayesRegressor(RegressorMixin, SparseBayesBase):  # type: ignore[mis
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        if np.abs(y).max() > _LARGEST:
+        if np.abs(y).max() > LARGEST:
             raise ValueError(
                 f"The targets reach {np.abs(y).max():.1e}, too large to square safely; rescale y."
             )

@@ -36,6 +36,11 @@ class Kernel(Component, ABC):
     Sum(left=RBF(gamma=0.5), right=Product(left=Linear(), right=Linear()))
     """
 
+    @property
+    def positive(self) -> bool:
+        """Whether every kernel matrix is positive semi-definite, and so can be factored."""
+        return True
+
     @abstractmethod
     def __call__(self, X: Any, C: Any) -> Array:
         """Return the matrix ``K(x_i, c_j)``.

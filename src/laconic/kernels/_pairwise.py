@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from .._protocols import Array
@@ -92,8 +91,18 @@ def squared_distances(X: Any, C: Any) -> Array:
     if 0 in (A.shape[0], B.shape[0]):
         return np.zeros((A.shape[0], B.shape[0]), dtype=A.dtype)
     A, B, unit = centred(A, B)
-    sq: Array = euclidean_distances(A, B, squared=True)
-    sq[sq < ROUNDING * row_norms(A, squared=True)[:, None]] = 0.0
+    dtype = A.dtype
+    # |a|^2 + |b|^2 - 2 a.b in double precision, in place: a kernel is evaluated hundreds of times in a
+    # fit, often for few columns, and checking the matrices again would cost more than the product.
+    A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
+    norms = row_norms(A, squared=True)[:, None]
+    if not (np.isfinite(norms).all() and np.isfinite(B.sum())):
+        raise ValueError("A kernel needs finite numbers, got NaN or infinity.")
+    sq: Array = safe_sparse_dot(A, -2 * B.T, dense_output=True)
+    sq += norms
+    sq += row_norms(B, squared=True)
+    sq[sq < ROUNDING * norms] = 0.0
+    sq = sq.astype(dtype, copy=False)
     if unit != 1.0:
         with np.errstate(over="ignore"):
             sq *= unit  # twice, since zero times an infinite unit^2 would be NaN

@@ -28,6 +28,11 @@ class _Pair(Kernel):
         self.left.check()
         self.right.check()
 
+    @property
+    def positive(self) -> bool:
+        """Whether both parts are positive semi-definite; then so are their sum and product."""
+        return self.left.positive and self.right.positive
+
 
 class Sum(_Pair):
     """The sum of two kernels, ``K(x, c) = left(x, c) + right(x, c)``.

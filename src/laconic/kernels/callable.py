@@ -22,8 +22,8 @@ class FunctionKernel(Kernel):
     Parameters
     ----------
     function : callable
-        Takes matrices of shapes (n, p) and (m, p), returns a finite one of shape (n, m). It has to
-        be positive semi-definite, which nobody checks.
+        Takes matrices of shapes (n, p) and (m, p), returns a finite one of shape (n, m). It need not
+        be positive semi-definite; so it is never factored, and a fit holds the whole matrix.
 
     Examples
     --------
@@ -40,6 +40,11 @@ class FunctionKernel(Kernel):
     def check(self) -> None:
         """Raise ``ValueError`` unless ``function`` can be called."""
         require(callable(self.function), self, "function must be callable", self.function)
+
+    @property
+    def positive(self) -> bool:
+        """False: nobody knows."""
+        return False
 
     def __call__(self, X: Any, C: Any) -> Array:
         """Return ``function(X, C)``, checked for shape and finiteness."""

@@ -47,6 +47,11 @@ class Scaled(Kernel):
         require(allowed, self, rule, self.scales)
         self.kernel.check()
 
+    @property
+    def positive(self) -> bool:
+        """Whether the inner kernel is positive semi-definite."""
+        return self.kernel.positive
+
     def __call__(self, X: Any, C: Any) -> Array:
         """Return the inner kernel at the scaled features."""
         return self.kernel(*scale_pair(X, C, self.scales))

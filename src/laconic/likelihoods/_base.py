@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Self
 
 from .._component import Component
 from .._protocols import Array, Seed
 
 
-class Likelihood(Component):
+class Likelihood(Component, ABC):
     r"""The distribution of a target given its latent ``f ~ N(m, v)``.
 
     The methods belong together: the Gaussian with target :math:`z` and precision :math:`r` touches
@@ -33,6 +33,10 @@ class Likelihood(Component):
     @abstractmethod
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """Return the first derivative of ``log_prob`` in ``f`` and minus the second."""
+
+    def evaluate(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        """Return ``log_prob`` and both ``derivatives`` at once, for those that share their cost."""
+        return self.log_prob(y, f), *self.derivatives(y, f)
 
     def first_target(self, y: Array) -> Array:
         """Return what the first least-squares fit is made to."""

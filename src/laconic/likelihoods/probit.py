@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._protocols import Array
-from ..special import log_probit, probit_curvature, probit_ratio
+from ..special import log_probit, probit_curvature, probit_parts, probit_ratio
 from ._binary import Binary
 
 
@@ -44,6 +44,11 @@ class Probit(Binary):
         """Return ``y rho`` and ``rho (rho + y f)`` with ``rho = phi/Phi`` at ``y f``."""
         t = y * f
         return y * probit_ratio(t), probit_curvature(t)
+
+    def evaluate(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        """Return ``log_prob`` and both ``derivatives`` from one special function."""
+        log_p, ratio, curvature = probit_parts(y * f)
+        return log_p, y * ratio, curvature
 
     def moderate(self, m: Array, v: Array) -> Array:
         r"""Return :math:`t = m/\sqrt{1+v}`: :math:`\Phi(t) = \int\Phi(f)\,\mathcal N(f\mid m,v)\,df`."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Self
 
 from .._component import Component
 from .._protocols import Array
 
 
-class Prior(Component):
+class Prior(Component, ABC):
     r"""A zero-mean scale mixture of Gaussians over one weight, seen through ``u = w**2``.
 
     The two methods belong together: the Gaussian of variance :math:`v(u)` touches the prior, which is

@@ -27,7 +27,7 @@ class GeneralizedGaussian(Prior):
     Examples
     --------
     >>> from laconic.priors import GeneralizedGaussian
-    >>> GeneralizedGaussian(q=0.5, scale=2.0).variance(16.0)
+    >>> float(GeneralizedGaussian(q=0.5, scale=2.0).variance(16.0))
     32.0
 
     References

@@ -31,10 +31,10 @@ class Jeffreys(Prior):
     Examples
     --------
     >>> from laconic.priors import Jeffreys
-    >>> Jeffreys(strength=1).variance(9.0)
+    >>> float(Jeffreys(strength=1).variance(9.0))
     9.0
     >>> Jeffreys("universal").bind(1000, kernel=False)
-    Jeffreys(strength=3.453877639491069)
+    Jeffreys(strength=3.4538...)
 
     References
     ----------

@@ -24,7 +24,7 @@ class Laplace(Prior):
     Examples
     --------
     >>> from laconic.priors import Laplace
-    >>> Laplace(rate=0.5).variance(9.0)
+    >>> float(Laplace(rate=0.5).variance(9.0))
     6.0
 
     References

@@ -23,7 +23,7 @@ class StudentT(Prior):
     Examples
     --------
     >>> from laconic.priors import StudentT
-    >>> StudentT(a=0.5, b=1.0).variance(2.0)
+    >>> float(StudentT(a=0.5, b=1.0).variance(2.0))
     2.0
 
     References

@@ -68,21 +68,22 @@ class Problem:
 
     def state(self, w: Array, b: float, likelihood: Likelihood, offset: float = 0.0) -> State:
         """Return the state at these weights, with its objective."""
-        f = self.latent(w, b)
-        fit = float(self.weight @ likelihood.log_prob(self.y, f))
-        return State(w, b, f, likelihood, fit - self.penalty(w) - offset, offset)
+        return self._at(w, b, self.latent(w, b), likelihood, offset)
 
     def refit(self, w: Array, b: float, likelihood: Likelihood, offset: float = 0.0) -> State:
         """Return the state at these weights with the likelihood's own parameters re-estimated."""
         f = self.latent(w, b)
         likelihood = likelihood.refit(self.y, f, self.weight, w.size)
-        fit = float(self.weight @ likelihood.log_prob(self.y, f))
-        return State(w, b, f, likelihood, fit - self.penalty(w) - offset, offset)
+        return self._at(w, b, f, likelihood, offset)
+
+    def _at(self, w: Array, b: float, f: Array, likelihood: Likelihood, offset: float) -> State:
+        log_p, slope, curvature = likelihood.evaluate(self.y, f)
+        objective = float(self.weight @ log_p) - self.penalty(w) - offset
+        return State(w, b, f, likelihood, slope, curvature, objective, offset)
 
     def gradient(self, state: State) -> Array:
         """Return the slope of the log-likelihood in each weight."""
-        slope, _ = state.likelihood.derivatives(self.y, state.f)
-        return self.design.rmatvec(self.weight * slope)
+        return self.design.rmatvec(self.weight * state.slope)
 
     def curvature(self, state: State) -> Array:
         """Return minus the second derivative of the log-likelihood along each weight.
@@ -90,8 +91,7 @@ class Problem:
         The intercept is eliminated; the inverse square root is a weight's standard error if it were
         alone.
         """
-        _, r = state.likelihood.derivatives(self.y, state.f)
-        r = self.weight * r
+        r = self.weight * state.curvature
         diagonal = self.design.square_rmatvec(r)
         if self.intercept:
             diagonal = diagonal - self.design.rmatvec(r) ** 2 / max(r.sum(), np.finfo(float).tiny)
@@ -110,9 +110,11 @@ class State:
     b: float
     f: Array
     likelihood: Likelihood
+    slope: Array  # of the log-likelihood in f
+    curvature: Array  # minus its second derivative
     objective: float
-    # Penalty of the weights that have been pruned, as it was when they left: an improper prior has
-    # no level of its own, and with this one the objective of an ascent method never drops.
+    # What pruning took from or gave to the objective: an improper prior has no level of its own, and
+    # with this one the objective of an ascent method never drops.
     offset: float
 
 
@@ -186,6 +188,8 @@ def solve(
         alive = _alive(problem, state, solver)
         state = _without(problem, state, alive)
         problem, active = problem.keep(np.flatnonzero(alive)), active[alive]
+    elif solver.prunes and problem.prior.kink == 0:
+        state = _off_zero(problem, state)
     history: list[Record] = []
     began, revivals = time.perf_counter(), 0
     message: str | None = None
@@ -233,8 +237,7 @@ def resume(
     The objective continues from its last value: the two priors' levels are not comparable.
     """
     problem, old = replace(answer.problem, prior=prior), answer.state
-    offset = old.offset + answer.problem.penalty(old.w) - problem.penalty(old.w)
-    start = problem.state(old.w, old.b, old.likelihood, offset)
+    start = _carry_on(old, problem.state(old.w, old.b, old.likelihood))
     done, last = len(answer.history), answer.history[-1]
 
     def count_on(record: Record) -> Record:
@@ -261,11 +264,37 @@ def _alive(problem: Problem, state: State, solver: Solver) -> Mask:
 def _without(problem: Problem, state: State, alive: Mask) -> State:
     """Return the state on the kept columns; what left stays in the offset as it was."""
     index = np.flatnonzero(alive)
-    kept = problem.keep(index)
-    lost = problem.penalty(state.w) - kept.penalty(state.w[index])
-    # Exact zeros under an infinitely deep prior have no finite level; they carry none.
-    offset = state.offset + (lost if np.isfinite(lost) else 0.0)
-    return kept.state(state.w[index], state.b, state.likelihood, offset)
+    return _carry_on(state, problem.keep(index).state(state.w[index], state.b, state.likelihood))
+
+
+def _carry_on(old: State, new: State) -> State:
+    """Return the new state with its objective going on from the old one's.
+
+    The difference goes into the offset, unless exact zeros under an infinitely deep prior have left
+    the old one without a finite value.
+    """
+    if not np.isfinite(old.objective):
+        return new
+    offset = new.objective - old.objective
+    return replace(new, objective=old.objective, offset=offset)
+
+
+def _off_zero(problem: Problem, state: State) -> State:
+    """Return the state with its exact zeros moved where the prior would hold them forever.
+
+    Between ``q = 1`` and 2 a zero is no optimum, yet its touching Gaussian has variance 0.
+    """
+    held = (state.w == 0) & (problem.variance(np.zeros_like(state.w)) == 0)
+    if not held.any():
+        return state
+    w = np.where(held, _first_weight(problem, state), state.w)
+    return problem.state(w, state.b, state.likelihood)
+
+
+def _first_weight(problem: Problem, state: State) -> Array:
+    """Return a tenth of each weight's standard error, in the direction of its slope."""
+    deviation = 1 / np.sqrt(np.maximum(problem.curvature(state), 1e-300))
+    return 0.1 * np.sign(problem.gradient(state)) * deviation
 
 
 def _wrongly_pruned(full: Problem, active: Index, state: State) -> Index:
@@ -278,14 +307,13 @@ def _wrongly_pruned(full: Problem, active: Index, state: State) -> Index:
 
 
 def _revive(full: Problem, state: State, active: Index, revived: Index) -> tuple[Problem, State, Index]:
-    """Return problem and state with these columns back, at a weight of a tenth of a standard error."""
-    slope = full.gradient(state)[revived]
-    deviation = 1 / np.sqrt(np.maximum(full.keep(revived).curvature(state), 1e-300))
+    """Return problem and state with these columns back, at a small weight."""
     joined = np.concatenate([active, revived])
     order = np.argsort(joined)
-    w = np.concatenate([state.w, 0.1 * np.sign(slope) * deviation])[order]
+    w = np.concatenate([state.w, _first_weight(full.keep(revived), state)])[order]
     problem = full.keep(joined[order])
-    return problem, problem.state(w, state.b, state.likelihood), joined[order]
+    new = _carry_on(state, problem.state(w, state.b, state.likelihood))
+    return problem, new, joined[order]
 
 
 def flat(problem: Problem, old: State, new: State, tol: float) -> str | None:

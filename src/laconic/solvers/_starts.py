@@ -21,6 +21,8 @@ _START_RATE_KERNELS = 0.005
 # The noise of a regression (or the curvature of a classifier) and the lasso at that noise are found
 # in turn, this often.
 _SWEEPS = 3
+# A start need not be exact: the last columns brought less than this many nats.
+_START_GAIN = 0.1
 
 
 def ridge_start(problem: Problem, damping: float) -> State:
@@ -52,11 +54,10 @@ def null_state(problem: Problem) -> State:
     empty = problem.keep(np.arange(0))
     state = empty.refit(np.zeros(0), 0.0, problem.likelihood)
     for _ in range(50):  # Newton on one number; the bound's curvature is never too small
-        slope, _ = state.likelihood.derivatives(problem.y, state.f)
         _, r = state.likelihood.surrogate(problem.y, state.f, np.zeros_like(state.f))
         if not problem.intercept:
             break
-        step = float(problem.weight @ slope) / float(problem.weight @ r)
+        step = float(problem.weight @ state.slope) / float(problem.weight @ r)
         state = empty.refit(state.w, state.b + step, state.likelihood)
         if abs(step) * np.sqrt(problem.weight @ r) < 1e-12:
             break
@@ -81,6 +82,10 @@ def l1_start(problem: Problem) -> State:
             prior=Laplace(rate=rate),
             scale=np.where(scale > 0, scale, 1.0),
         )
-        answer = solve(fixed, Proximal(fit_noise=False), start=state, max_iter=100, tol=1e-6).state
+        lasso = Proximal(fit_noise=False, certify=False)
+        tol = _START_GAIN / problem.weight.sum()
+        answer = solve(fixed, lasso, start=state, max_iter=100, tol=tol).state
         state = problem.refit(answer.w, answer.b, answer.likelihood)
+        if problem.kernels and state.likelihood is answer.likelihood:
+            break
     return state

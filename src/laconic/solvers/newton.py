@@ -50,9 +50,8 @@ class Newton(Component):
 
     def step(self, problem: Problem, state: State) -> State:
         """Return the state after one safeguarded Newton step."""
-        slope, curvature = state.likelihood.derivatives(problem.y, state.f)
-        curvature = np.maximum(curvature, _LEAST_CURVATURE)
-        answer = problem.ridge(problem.weight * curvature, state.f + slope / curvature, state.w)
+        curvature = np.maximum(state.curvature, _LEAST_CURVATURE)
+        answer = problem.ridge(problem.weight * curvature, state.f + state.slope / curvature, state.w)
         dw, db = answer.weights - state.w, answer.intercept - state.b
         for halving in range(_HALVINGS):
             t = 0.5**halving

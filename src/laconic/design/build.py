@@ -1,0 +1,88 @@
+"""From a basis and rows to the design that suits them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._protocols import Array, Basis, Design, Index
+from .dense import DenseDesign
+from .factored import FactoredDesign
+from .sparse import SparseDesign
+
+# Squares of entries beyond this would come near the largest double once they are summed.
+LARGEST = 1e100
+
+
+class Built(NamedTuple):
+    """A design, the centre that was taken from its columns, and what a person should know."""
+
+    design: Design
+    centre: Array
+    note: str
+
+
+def build_design(
+    basis: Basis, X: Any, weight: Array, *, centre: bool, tol: float, max_rank: int
+) -> Built:
+    """Return the columns of the basis at the training rows as a design.
+
+    Positive semi-definite kernels are factored, sparse features stay sparse, the rest is dense.
+
+    Parameters
+    ----------
+    basis : Basis
+    X : array or sparse matrix of shape (n, d)
+        The training rows.
+    weight : ndarray of shape (n,)
+    centre : bool
+        Whether to take the weighted mean from each column. A free intercept does not notice, and near
+        the data nothing cancels. (Sparse columns are left as they are.)
+    tol, max_rank : float, int
+        Of the factorisation of a kernel matrix.
+    """
+    factors = basis.factors(tol=tol, max_rank=max_rank)
+    if factors is None:
+        return _whole(basis.columns(X), weight, centre)
+    check_largest(factors.largest)
+    G, C = factors.G, factors.C
+    share = weight / weight.sum()
+    if centre:
+        G = G - (G @ share)[:, None].astype(G.dtype)
+
+    def exact(index: Index) -> Array:
+        Phi = np.asarray(basis.keep(index).columns(X), dtype=np.float64)
+        return Phi - share @ Phi if centre else Phi
+
+    note = ""
+    if factors.left > tol:
+        note = (
+            f" The kernel matrix was cut at rank {max_rank} (max_rank), which leaves up to "
+            f"{factors.left:.1e} of it: kernels were chosen by this Nystrom approximation."
+        )
+    middle = (factors.G @ share) @ C if centre else np.zeros(C.shape[1])
+    return Built(FactoredDesign(G, C, exact), np.asarray(middle, dtype=np.float64), note)
+
+
+def _whole(Phi: Any, weight: Array, centre: bool) -> Built:
+    nothing = np.zeros(Phi.shape[1])
+    sparse: bool = issparse(Phi)
+    if sparse:
+        check_largest(np.abs(Phi.data).max(initial=0.0))
+        return Built(SparseDesign(Phi), nothing, "")
+    check_largest(max(float(Phi.max(initial=0.0)), -float(Phi.min(initial=0.0))))
+    if not centre:
+        return Built(DenseDesign(Phi), nothing, "")
+    middle = np.asarray(weight @ Phi / weight.sum(), dtype=np.float64)
+    return Built(DenseDesign(Phi - middle.astype(Phi.dtype)), middle, "")
+
+
+def check_largest(value: float) -> None:
+    """Raise, in one sentence, if the entries of a design cannot be squared safely."""
+    if not value <= LARGEST:
+        raise ValueError(
+            f"The columns of the model reach {value:.1e}, too large to square safely; rescale the "
+            "features first, for example with StandardScaler."
+        )

@@ -1,0 +1,90 @@
+"""The factored design: all columns of a kernel matrix, and never the matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from scipy import linalg
+
+from .._protocols import Array, Design, Index
+from .dense import DenseDesign, is_everything
+
+
+class FactoredDesign:
+    r"""Columns :math:`\Phi \approx G^T C` of low rank, with the exact ones at hand.
+
+    What touches all columns goes through the factors, in :math:`O((n + p)r)` time and memory.
+    What concerns few of them is done on those columns themselves, evaluated afresh: so the factors
+    only ever choose, and the weights of a sparse model do not know of them.
+
+    Parameters
+    ----------
+    G : ndarray of shape (r, n)
+        Row factor, its rows centred if the columns are.
+    C : ndarray of shape (r, p)
+        Column factor.
+    exact : callable
+        ``exact(index)`` returns these columns themselves, of shape (n, len(index)).
+    index : ndarray of shape (p,), optional
+        What ``exact`` calls each column.
+    """
+
+    def __init__(
+        self, G: Array, C: Array, exact: Callable[[Index], Array], index: Index | None = None
+    ) -> None:
+        self.G = G
+        self.C = C
+        self.exact = exact
+        self.index = np.arange(C.shape[1]) if index is None else index
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.G.shape[1], self.C.shape[1]
+
+    @property
+    def height(self) -> int:
+        """Rows of the compressed problem: the rank, and one for the constant."""
+        return int(self.G.shape[0]) + 1
+
+    def matvec(self, w: Array) -> Array:
+        """Return ``Phi w``."""
+        return np.asarray((self.C @ w) @ self.G, dtype=float)
+
+    def rmatvec(self, g: Array) -> Array:
+        """Return ``Phi' g``."""
+        return np.asarray((self.G @ g) @ self.C, dtype=float)
+
+    def square_rmatvec(self, r: Array) -> Array:
+        """Return ``(Phi * Phi)' r``."""
+        M = (self.G * r) @ self.G.T
+        return np.asarray(np.einsum("ij,ij->j", self.C, M @ self.C), dtype=float)
+
+    def gram(self, r: Array) -> Array:
+        """Return ``Phi' diag(r) Phi``."""
+        return np.asarray(self.C.T @ ((self.G * r) @ self.G.T) @ self.C, dtype=float)
+
+    @cached_property
+    def _orthogonal(self) -> tuple[Array, Array]:
+        """Return an orthonormal basis ``Q`` of the constant and the rows of ``G``, and ``Q'G'``."""
+        n = self.G.shape[1]
+        Q = linalg.qr(np.column_stack([np.ones(n), self.G.T]), mode="economic", check_finite=False)[0]
+        return np.asarray(Q), np.asarray(Q.T @ self.G.T)
+
+    def compress(self, r: Array, z: Array) -> tuple[Array, Array, Array]:
+        """Return the problem projected onto the span of the factor and the constant."""
+        Q, R = self._orthogonal
+        half = np.sqrt(r)
+        # R^(1/2) Q = U S: thin, orthonormal U also where weights of zero have taken rows away.
+        U, S = linalg.qr(half[:, None] * Q, mode="economic", check_finite=False)
+        return S @ (R @ self.C), U.T @ (half * z), U.T @ half
+
+    def keep(self, active: Index) -> Design:
+        """Return these columns: themselves if they are few, their factors otherwise."""
+        if is_everything(active, self.C.shape[1]):
+            return self
+        if active.size < self.height:
+            return DenseDesign(self.exact(self.index[active]))
+        return FactoredDesign(self.G, self.C[:, active], self.exact, self.index[active])

@@ -1,0 +1,85 @@
+"""The sparse design: a scipy matrix or array, never made dense as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array, diags_array
+
+from .._protocols import Array, Design, Index
+from .dense import DenseDesign, is_everything
+
+# A part of the columns is made dense when its zeros cost less than their bookkeeping would.
+_DENSE_FROM = 0.1
+_DENSE_ENTRIES = 1 << 24
+
+
+class SparseDesign:
+    """A sparse matrix behind the design interface.
+
+    Columns are not centred, which would fill them; a free intercept is eliminated all the same, in
+    the normal equations.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array of shape (n, p)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from laconic.design import SparseDesign
+    >>> SparseDesign(csr_array([[1.0, 0.0], [0.0, 4.0]])).rmatvec(np.array([1.0, 2.0]))
+    array([1., 8.])
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        self.rows = csr_array(matrix)
+        self.columns = csc_array(self.rows)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        n, p = self.rows.shape
+        return int(n), int(p)
+
+    @property
+    def height(self) -> int:
+        """Rows of the compressed problem."""
+        return self.shape[0]
+
+    def matvec(self, w: Array) -> Array:
+        """Return ``Phi w``."""
+        return np.asarray(self.rows @ w, dtype=float)
+
+    def rmatvec(self, g: Array) -> Array:
+        """Return ``Phi' g``."""
+        return np.asarray(self.columns.T @ g, dtype=float)
+
+    def square_rmatvec(self, r: Array) -> Array:
+        """Return ``(Phi * Phi)' r``."""
+        squares = csc_array(
+            (self.columns.data**2, self.columns.indices, self.columns.indptr), shape=self.shape
+        )
+        return np.asarray(squares.T @ r, dtype=float)
+
+    def gram(self, r: Array) -> Array:
+        """Return ``Phi' diag(r) Phi``."""
+        product = self.columns.T @ (diags_array(r) @ self.columns)
+        return np.asarray(product.toarray(), dtype=float)
+
+    def compress(self, r: Array, z: Array) -> tuple[Array, Array, Array]:
+        """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``, dense: this is for few rows."""
+        half = np.sqrt(r)
+        return np.asarray(half[:, None] * self.rows.toarray(), dtype=float), half * z, half
+
+    def keep(self, active: Index) -> Design:
+        """Return these columns: dense if they are few and full enough, sparse otherwise."""
+        if is_everything(active, self.shape[1]):
+            return self
+        part = self.columns[:, active]
+        size = part.shape[0] * part.shape[1]
+        if size <= _DENSE_ENTRIES and part.nnz >= _DENSE_FROM * size:
+            return DenseDesign(np.asarray(part.toarray(), dtype=float))
+        return SparseDesign(part)

@@ -1,0 +1,5 @@
+"""Display objects, in the style of scikit-learn; matplotlib is imported only when they draw."""
+
+from .boundary import BoundaryDisplay
+
+__all__ = ["BoundaryDisplay"]

