@@ -13,8 +13,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import linalg
+from scipy.linalg import lapack
 
 from ._protocols import Array, Design, Index
+
+
+def _cholesky(matrix: Array) -> tuple[Array, bool]:
+    """Return the lower Cholesky factor and whether the matrix had none.
+
+    LAPACK is called directly here and below: most matrices of a sparse model are so small that the
+    checks of the friendly wrappers would cost ten times the factorisation.
+    """
+    if not matrix.size:
+        return matrix, False
+    lower, info = lapack.dpotrf(matrix, lower=1, clean=1)
+    return np.asarray(lower), info != 0
+
+
+def _forward(lower: Array, b: Array) -> Array:
+    """Solve with a lower triangular matrix."""
+    if not b.size:
+        return b
+    return np.asarray(lapack.dtrtrs(lower, b, lower=1)[0])
 
 
 class Factor:
@@ -25,24 +45,22 @@ class Factor:
     """
 
     def __init__(self, matrix: Array) -> None:
-        self._lower: Array | None
-        try:
-            self._lower = linalg.cholesky(matrix, lower=True, check_finite=False)
-        except linalg.LinAlgError:
-            self._lower = None
+        lower, failed = _cholesky(matrix)
+        self._lower = None if failed else lower
+        if failed:
             values, self._vectors = linalg.eigh(matrix, check_finite=False)
             self._values = np.maximum(values, 1.0)
 
     def whiten(self, b: Array) -> Array:
         """Return ``h`` with ``h'h = b' M^-1 b``, column by column."""
         if self._lower is not None:
-            return np.asarray(linalg.solve_triangular(self._lower, b, lower=True, check_finite=False))
+            return _forward(self._lower, b)
         return np.asarray(((self._vectors.T @ b).T / np.sqrt(self._values)).T)
 
     def solve(self, b: Array) -> Array:
         """Return ``M^-1 b``."""
         if self._lower is not None:
-            return np.asarray(linalg.cho_solve((self._lower, True), b, check_finite=False))
+            return np.asarray(lapack.dpotrs(self._lower, b, lower=1)[0]) if b.size else b
         return np.asarray(self._vectors @ ((self._vectors.T @ b).T / self._values).T)
 
     @property
@@ -186,7 +204,7 @@ def pivoted_cholesky(
         chosen = spread(rest, min(_BLOCK, max_rank - rank))
         new = columns(chosen).T - G[:rank, chosen].T @ G[:rank]
         order, lower = _small_cholesky(new[:, chosen], max(tol * largest, _REDUNDANT * rest.max()))
-        new = linalg.solve_triangular(lower, new[order], lower=True, check_finite=False)
+        new = _forward(lower, new[order])
         if rank + order.size > G.shape[0]:
             grown = np.empty((min(2 * G.shape[0], max_rank, n), n), dtype=dtype)
             grown[:rank] = G[:rank]
@@ -230,4 +248,4 @@ def _small_cholesky(A: Array, least: float) -> tuple[Index, Array]:
         rest = rest - np.outer(rest[:, pivot], rest[pivot]) / diagonal[pivot]
         rest[pivot, :] = rest[:, pivot] = 0.0
     order = np.array(rows)
-    return order, np.asarray(linalg.cholesky(A[np.ix_(order, order)], lower=True))
+    return order, _cholesky(A[np.ix_(order, order)])[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,33 @@ class Built(NamedTuple):
     design: Design
     centre: Array
     note: str
+
+
+class Recent:
+    """A function of an index that evaluates only the columns it was not just asked for.
+
+    A working set changes by a few columns at a time.
+    """
+
+    def __init__(self, evaluate: Callable[[Index], Array]) -> None:
+        self.evaluate = evaluate
+        self._last: tuple[Index, Array] | None = None
+
+    def __call__(self, index: Index) -> Array:
+        if self._last is None:
+            Phi = self.evaluate(index)
+        else:
+            known, columns = self._last
+            order = np.argsort(known)
+            place = order[np.minimum(np.searchsorted(known, index, sorter=order), known.size - 1)]
+            old = known[place] == index
+            Phi = np.empty((columns.shape[0], index.size))
+            Phi[:, old] = columns[:, place[old]]
+            if not old.all():
+                Phi[:, ~old] = self.evaluate(index[~old])
+        if index.size:
+            self._last = (index, Phi)
+        return Phi
 
 
 def build_design(
@@ -52,7 +80,7 @@ def build_design(
     if centre:
         G = G - (G @ share)[:, None].astype(G.dtype)
 
-    def exact(index: Index) -> Array:
+    def evaluate(index: Index) -> Array:
         Phi = np.asarray(basis.keep(index).columns(X), dtype=np.float64)
         return Phi - share @ Phi if centre else Phi
 
@@ -63,7 +91,7 @@ def build_design(
             f"{factors.left:.1e} of it: kernels were chosen by this Nystrom approximation."
         )
     middle = (factors.G @ share) @ C if centre else np.zeros(C.shape[1])
-    return Built(FactoredDesign(G, C, exact), np.asarray(middle, dtype=np.float64), note)
+    return Built(FactoredDesign(G, C, Recent(evaluate)), np.asarray(middle, dtype=np.float64), note)
 
 
 def _whole(Phi: Any, weight: Array, centre: bool) -> Built:

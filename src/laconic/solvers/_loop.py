@@ -185,7 +185,7 @@ def solve(
     full, active = problem, np.arange(problem.design.shape[1])
     state = solver.init(problem) if start is None else start
     if solver.prunes and np.isinf(problem.prior.kink):  # zero absorbs: what starts there stays
-        alive = _alive(problem, state, solver)
+        alive = state.w != 0
         state = _without(problem, state, alive)
         problem, active = problem.keep(np.flatnonzero(alive)), active[alive]
     elif solver.prunes and problem.prior.kink == 0:

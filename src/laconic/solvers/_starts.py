@@ -22,7 +22,7 @@ _START_RATE_KERNELS = 0.005
 # in turn, this often.
 _SWEEPS = 3
 # A start need not be exact: the last columns brought less than this many nats.
-_START_GAIN = 0.1
+_START_GAIN = 0.5
 
 
 def ridge_start(problem: Problem, damping: float) -> State:
@@ -84,7 +84,8 @@ def l1_start(problem: Problem) -> State:
         )
         lasso = Proximal(fit_noise=False, certify=False)
         tol = _START_GAIN / problem.weight.sum()
-        answer = solve(fixed, lasso, start=state, max_iter=100, tol=tol).state
+        start = fixed.state(state.w, state.b, state.likelihood)
+        answer = solve(fixed, lasso, start=start, max_iter=100, tol=tol).state
         state = problem.refit(answer.w, answer.b, answer.likelihood)
         if problem.kernels and state.likelihood is answer.likelihood:
             break

@@ -20,6 +20,8 @@ _PICKS = 6
 _INNER = 4
 _SETTLED = 0.01
 _HALVINGS = 30
+# A step that promises less than this part of the objective is lost in its rounding.
+_LAST_DIGIT = 1e-15
 # Changes of sign that the quadratic problem may take, per column.
 _CHANGES = 10
 # The certificate: slopes meet the optimality conditions to this part of sqrt(tol). The objective is
@@ -64,11 +66,11 @@ class Proximal(Component):
             before, inner = inner, _newton_lasso(part, inner, 1e-10 if self.certify else 1e-3)
             if inner.objective - before.objective <= _SETTLED * (inner.objective - state.objective):
                 break
+        if self.fit_noise:
+            inner = part.refit(inner.w, inner.b, inner.likelihood)
         w = np.zeros_like(state.w)
         w[working] = inner.w
-        if self.fit_noise:
-            return problem.refit(w, inner.b, inner.likelihood)
-        return problem.state(w, inner.b, inner.likelihood)
+        return replace(inner, w=w)  # columns of weight zero change nothing else
 
     def _working_set(self, problem: Problem, state: State) -> Index:
         support = state.w != 0
@@ -118,6 +120,10 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
     w = lasso_quadratic(H, slope + H @ state.w, problem.kinks(), state.w, tol)
     dw = w - state.w
     db = level - float(centre @ dw) / total if problem.intercept else 0.0
+    promised = slope @ dw - dw @ H @ dw / 2 + problem.penalty(state.w) - problem.penalty(w)
+    promised += total * level**2 / 2
+    if promised <= _LAST_DIGIT * abs(state.objective):
+        return state
     for halving in range(_HALVINGS):
         t = 0.5**halving
         # The whole step lands on exact zeros, which w + (w' - w) would miss by a rounding.
