@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test lint format clean help
+.PHONY: demo test bench lint format clean help
 
 help:  ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -33,3 +33,10 @@ format: $(VENV)/.ready  ## let ruff lay out the code
 
 clean:  ## remove everything that was built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+bench: $(VENV)/.bench  ## speed against peers, as ratios (QUICK=1: small)
+	$(BIN)/python -m benchmarks all $(if $(QUICK),--quick)
+
+$(VENV)/.bench: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	@touch $@

@@ -660,7 +660,14 @@ def test_constant_targets_without_intercept():
 
 
 @both
-@pytest.mark.parametrize("weight", [1e12, 1e-12, 1e100, 1e-100])
+def test_weights_beyond_reason_are_refused(kind):
+    X, y = data(kind)
+    with pytest.raises(ValueError, match="sample_weight must not exceed 1e50"):
+        kind().fit(X, y, sample_weight=np.full(30, 1e100))
+
+
+@both
+@pytest.mark.parametrize("weight", [1e12, 1e-12, 1e40, 1e-100])
 def test_extreme_weights(kind, weight):
     every(
         kind,

@@ -54,6 +54,18 @@ def is_positive(value: object) -> bool:
     return is_number(value) and value > 0  # type: ignore[operator]
 
 
+def is_count(value: object) -> bool:
+    """Whether ``value`` is a whole number above zero."""
+    return is_positive(value) and value == int(value)  # type: ignore[call-overload]
+
+
+def require_scale(owner: object, name: str, otherwise: str = "") -> None:
+    """Raise unless a hyper-parameter is positive and its square far from over- and underflow."""
+    value = getattr(owner, name)
+    require(is_positive(value), owner, f"{name} must be a positive number{otherwise}", value)
+    require(1e-100 <= value <= 1e100, owner, f"{name} must lie between 1e-100 and 1e100", value)
+
+
 def snake_case(name: str) -> str:
     """``"StudentT"`` -> ``"student_t"``; ``"RBF"`` -> ``"rbf"``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

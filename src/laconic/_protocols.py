@@ -17,8 +17,7 @@ class Factors(NamedTuple):
 
     G: Array  # (rank, rows)
     C: Array  # (rank, columns)
-    largest: float  # no entry of the matrix is larger
-    left: float  # what the product misses, as a part of the largest
+    left: float  # what the product misses, as a part of the largest entry
 
 
 class Prior(Protocol):
@@ -131,6 +130,9 @@ class Design(Protocol):
     def square_rmatvec(self, r: Array) -> Array:
         """Return ``(Phi * Phi)' r``."""
 
+    def likeness(self, column: int) -> Array:
+        """Return how alike this column and each of the others are, 1 for the same direction."""
+
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""
 
@@ -140,6 +142,9 @@ class Design(Protocol):
         The least-squares problem in its smallest equivalent form: its rows number the rank of the
         design at most. ``one'one = sum(r)`` and ``one't = r'z`` hold as well.
         """
+
+    def share(self) -> Design:
+        """Return the same design with memories of its own, for a solver in another thread."""
 
     def keep(self, active: Index) -> Design:
         """Return the design of these columns only."""

@@ -9,13 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import linalg
 from scipy.linalg import lapack
+from scipy.sparse import issparse
 
 from ._protocols import Array, Design, Index
+
+
+def check_largest(
+    values: Any,
+    what: str = "columns of the model",
+    remedy: str = "the features first, for example with StandardScaler",
+) -> None:
+    """Raise, in one sentence, if these values cannot be squared and summed safely."""
+    sparse: bool = issparse(values)
+    entries = values.data if sparse else np.asarray(values)
+    largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
+    if not largest <= _LARGEST:
+        raise ValueError(
+            f"The {what} reach {largest:.1e}, too large to square safely; rescale {remedy}."
+        )
+
+
+# Four such entries and a prior's variance may meet in one product.
+_LARGEST = 1e64
 
 
 def _cholesky(matrix: Array) -> tuple[Array, bool]:
@@ -196,7 +217,8 @@ def pivoted_cholesky(
     left : float
         Largest diagonal element of the rest, as a part of the largest of ``K``.
     """
-    rest = np.array(diagonal, dtype=np.float64)
+    # Below this a square is no longer a double, and a matrix no more than zero.
+    rest = np.where(diagonal > 1e-150, diagonal, 0.0).astype(np.float64)
     n, largest = rest.size, float(rest.max(initial=0.0))
     G = np.empty((min(_FIRST_RANK, max_rank, n), n), dtype=dtype)
     rank = 0

@@ -6,25 +6,31 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .._protocols import Array, Factors, Index, Kernel
-from ..linalg import pivoted_cholesky
+from ..linalg import check_largest, pivoted_cholesky
 
 
-def distinct_rows(X: Array) -> tuple[Index, Index]:
+def distinct_rows(X: Any) -> tuple[Index, Index]:
     """Return the index of the first of each set of equal rows, and the set of every row.
 
     Rows are sorted by a projection that is the same for equal rows; only where two projections meet
     are the rows themselves compared, so that a million rows without twins cost one sort.
     """
-    n = X.shape[0]
-    key = np.einsum("ij,j->i", X, np.random.default_rng(0).normal(size=X.shape[1]))
+    n, direction = X.shape[0], np.random.default_rng(0).normal(size=X.shape[1])
+    sparse: bool = issparse(X)
+    # Not a matrix product of BLAS, which may round equal rows differently.
+    key = X @ direction if sparse else np.einsum("ij,j->i", X, direction)
     order = np.argsort(key, kind="stable")
     same = key[order[1:]] == key[order[:-1]]
     meets = np.flatnonzero(same)
     if not meets.size:
         return np.arange(n), np.arange(n)
-    if not (X[order[meets]] == X[order[meets + 1]]).all():
+    if sparse:
+        if (X[order[meets]] != X[order[meets + 1]]).nnz:
+            return np.arange(n), np.arange(n)
+    elif not (X[order[meets]] == X[order[meets + 1]]).all():
         # Different rows on one projection: leave it to numpy's full comparison.
         _, first, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
@@ -62,9 +68,6 @@ class KernelBasis:
     @classmethod
     def on_rows(cls, kernel: Kernel, X: Any) -> Self:
         """Return one column per distinct row: twins would only share a weight between them."""
-        if not isinstance(X, np.ndarray):  # sparse rows are compared by nobody
-            everything = np.arange(X.shape[0])
-            return cls(kernel, X, everything, everything)
         source, rows = distinct_rows(X)
         return cls(kernel, X[source], source, rows)
 
@@ -88,6 +91,7 @@ class KernelBasis:
         if self.rows is None or not self.kernel.positive:
             return None
         diagonal = self.kernel.diag(self.centres)
+        check_largest(diagonal)  # no entry is larger
         C, left = pivoted_cholesky(
             lambda index: self.kernel(self.centres, self.centres[index]),
             diagonal,
@@ -96,4 +100,4 @@ class KernelBasis:
             dtype=self.centres.dtype,
         )
         G = C if self.rows.size == self.n_columns else C[:, self.rows]
-        return Factors(G, C, float(diagonal.max(initial=0.0)), left)
+        return Factors(G, C, left)

@@ -1,8 +1,8 @@
 """Designs: matrices known by what they do."""
 
-from .build import LARGEST, Built, build_design
+from .build import Built, build_design
 from .dense import DenseDesign
 from .factored import FactoredDesign
 from .sparse import SparseDesign
 
-__all__ = ["LARGEST", "Built", "DenseDesign", "FactoredDesign", "SparseDesign", "build_design"]
+__all__ = ["Built", "DenseDesign", "FactoredDesign", "SparseDesign", "build_design"]

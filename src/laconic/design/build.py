@@ -9,12 +9,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._protocols import Array, Basis, Design, Index
+from ..linalg import check_largest
 from .dense import DenseDesign
 from .factored import FactoredDesign
 from .sparse import SparseDesign
-
-# Squares of entries beyond this would come near the largest double once they are summed.
-LARGEST = 1e100
 
 
 class Built(NamedTuple):
@@ -25,7 +23,7 @@ class Built(NamedTuple):
     note: str
 
 
-class Recent:
+class _Recent:
     """A function of an index that evaluates only the columns it was not just asked for.
 
     A working set changes by a few columns at a time.
@@ -36,6 +34,7 @@ class Recent:
         self._last: tuple[Index, Array] | None = None
 
     def __call__(self, index: Index) -> Array:
+        """Return these columns."""
         if self._last is None:
             Phi = self.evaluate(index)
         else:
@@ -74,7 +73,6 @@ def build_design(
     factors = basis.factors(tol=tol, max_rank=max_rank)
     if factors is None:
         return _whole(basis.columns(X), weight, centre)
-    check_largest(factors.largest)
     G, C = factors.G, factors.C
     share = weight / weight.sum()
     if centre:
@@ -91,26 +89,21 @@ def build_design(
             f"{factors.left:.1e} of it: kernels were chosen by this Nystrom approximation."
         )
     middle = (factors.G @ share) @ C if centre else np.zeros(C.shape[1])
-    return Built(FactoredDesign(G, C, Recent(evaluate)), np.asarray(middle, dtype=np.float64), note)
+    return Built(FactoredDesign(G, C, _Recent(evaluate)), np.asarray(middle, dtype=np.float64), note)
 
 
 def _whole(Phi: Any, weight: Array, centre: bool) -> Built:
     nothing = np.zeros(Phi.shape[1])
     sparse: bool = issparse(Phi)
     if sparse:
-        check_largest(np.abs(Phi.data).max(initial=0.0))
+        check_largest(Phi)
         return Built(SparseDesign(Phi), nothing, "")
-    check_largest(max(float(Phi.max(initial=0.0)), -float(Phi.min(initial=0.0))))
+    check_largest(Phi)
     if not centre:
         return Built(DenseDesign(Phi), nothing, "")
     middle = np.asarray(weight @ Phi / weight.sum(), dtype=np.float64)
-    return Built(DenseDesign(Phi - middle.astype(Phi.dtype)), middle, "")
-
-
-def check_largest(value: float) -> None:
-    """Raise, in one sentence, if the entries of a design cannot be squared safely."""
-    if not value <= LARGEST:
-        raise ValueError(
-            f"The columns of the model reach {value:.1e}, too large to square safely; rescale the "
-            "features first, for example with StandardScaler."
-        )
+    centred = Phi - middle.astype(Phi.dtype)
+    # What is left of a constant column is rounding.
+    noise = 8 * np.finfo(Phi.dtype).eps * np.abs(middle)
+    centred[:, np.maximum(centred.max(axis=0), -centred.min(axis=0)) <= noise] = 0.0
+    return Built(DenseDesign(centred), middle, "")

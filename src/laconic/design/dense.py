@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +17,12 @@ def is_everything(index: Index, size: int) -> bool:
 
 # Entries converted or weighted at once: 32 MB of doubles stay close to the cache and far from swap.
 _CHUNK = 1 << 22
+
+
+def cosine(products: Array, lengths: Array, column: int) -> Array:
+    """Return absolute cosines from inner products with one column; 0 for a column of length 0."""
+    scale = lengths * lengths[column]
+    return np.asarray(np.abs(products) / np.where(scale > 0, scale, np.inf))
 
 
 class DenseDesign:
@@ -83,29 +90,42 @@ class DenseDesign:
             total += r[rows] @ (part * part)
         return total
 
+    def likeness(self, column: int) -> Array:
+        """Return the absolute cosine between this column and each of the others."""
+        products = self.rmatvec(self.matrix[:, column].astype(float))
+        return cosine(products, self._lengths, column)
+
+    @cached_property
+    def _lengths(self) -> Array:
+        return np.sqrt(self.square_rmatvec(np.ones(self.matrix.shape[0])))
+
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""
-        if self._gram is None or not np.array_equal(self._gram[0], r):
+        last = self._gram  # read and written once: outputs that share the design may run in threads
+        if last is None or not np.array_equal(last[0], r):
             half = np.sqrt(r)
             total = np.zeros((self.matrix.shape[1],) * 2)
             for rows, part in self._chunks():
                 weighted = half[rows, None] * part
                 total += weighted.T @ weighted
-            self._gram = (r.copy(), total)
-        return self._gram[1]
+            last = self._gram = (r.copy(), total)
+        return last[1]
 
     def compress(self, r: Array, z: Array) -> tuple[Array, Array, Array]:
         """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``."""
         half = np.sqrt(r)
         return half[:, None] * self.matrix, half * z, half
 
+    def share(self) -> Design:
+        """Return the same matrix with a memory of its own."""
+        return DenseDesign(self.matrix, self._gram)
+
     def keep(self, active: Index) -> Design:
         """Return the design of these columns only."""
         if is_everything(active, self.matrix.shape[1]):
             return self
-        gram = None
-        if self._gram is not None:
-            gram = (self._gram[0], self._gram[1][np.ix_(active, active)])
+        last = self._gram
+        gram = None if last is None else (last[0], last[1][np.ix_(active, active)])
         part = self.matrix[:, active]
         if 2 * active.size <= self.matrix.shape[1]:
             part = part.astype(np.float64, copy=False)

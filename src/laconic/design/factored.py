@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 
 import numpy as np
 from scipy import linalg
 
 from .._protocols import Array, Design, Index
-from .dense import DenseDesign, is_everything
+from .dense import DenseDesign, cosine, is_everything
 
 
 class FactoredDesign:
@@ -62,6 +63,18 @@ class FactoredDesign:
         M = (self.G * r) @ self.G.T
         return np.asarray(np.einsum("ij,ij->j", self.C, M @ self.C), dtype=float)
 
+    def likeness(self, column: int) -> Array:
+        """Return the absolute cosine between this column and each of the others."""
+        return cosine((self._inner @ self.C[:, column]) @ self.C, self._lengths, column)
+
+    @cached_property
+    def _inner(self) -> Array:
+        return np.asarray(self.G @ self.G.T)
+
+    @cached_property
+    def _lengths(self) -> Array:
+        return np.sqrt(self.square_rmatvec(np.ones(self.G.shape[1])))
+
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""
         return np.asarray(self.C.T @ ((self.G * r) @ self.G.T) @ self.C, dtype=float)
@@ -80,6 +93,13 @@ class FactoredDesign:
         # R^(1/2) Q = U S: thin, orthonormal U also where weights of zero have taken rows away.
         U, S = linalg.qr(half[:, None] * Q, mode="economic", check_finite=False)
         return S @ (R @ self.C), U.T @ (half * z), U.T @ half
+
+    def share(self) -> Design:
+        """Return the same factors, and what was computed from them, with a memory of its own."""
+        assert self._lengths.size == self.C.shape[1]  # computed once, for all
+        twin = copy(self)
+        twin.exact = copy(self.exact)
+        return twin
 
     def keep(self, active: Index) -> Design:
         """Return these columns: themselves if they are few, their factors otherwise."""

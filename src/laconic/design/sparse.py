@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array
 
 from .._protocols import Array, Design, Index
-from .dense import DenseDesign, is_everything
+from .dense import DenseDesign, cosine, is_everything
 
 # A part of the columns is made dense when its zeros cost less than their bookkeeping would.
 _DENSE_FROM = 0.1
@@ -64,6 +64,11 @@ class SparseDesign:
         )
         return np.asarray(squares.T @ r, dtype=float)
 
+    def likeness(self, column: int) -> Array:
+        """Return the absolute cosine between this column and each of the others."""
+        lengths = np.sqrt(self.square_rmatvec(np.ones(self.shape[0])))
+        return cosine(self.rmatvec(self.columns[:, [column]].toarray()[:, 0]), lengths, column)
+
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""
         product = self.columns.T @ (diags_array(r) @ self.columns)
@@ -73,6 +78,10 @@ class SparseDesign:
         """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``, dense: this is for few rows."""
         half = np.sqrt(r)
         return np.asarray(half[:, None] * self.rows.toarray(), dtype=float), half * z, half
+
+    def share(self) -> Design:
+        """Return itself: it remembers nothing."""
+        return self
 
     def keep(self, active: Index) -> Design:
         """Return these columns: dense if they are few and full enough, sparse otherwise."""

@@ -5,84 +5,30 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .._component import is_number, is_positive, resolve, unknown
+from .._component import is_count, is_positive, resolve
 from .._protocols import Array, Basis, Index, Likelihood, Prior
 from ..basis import Features, KernelBasis, Monomials, WithConstant
 from ..design import build_design
 from ..kernels import resolve_kernel
-from ..posterior import GaussianPosterior
+from ..linalg import check_largest
 from ..priors import REGISTRY as PRIORS
 from ..priors import Prior as PriorComponent
-from ..solvers import (
-    Problem,
-    Record,
-    Solver,
-    State,
-    Status,
-    choose_solver,
-    null_state,
-    resume,
-    solve,
-)
-from ._callbacks import CallbackSupportMixin, Reporter, check_callbacks
-
-# What rows may be: doubles or floats as they come, sparse by rows.
-_ROWS: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr"}
-
-
-@dataclass(frozen=True)
-class Fit:
-    """The answer for one output (a regression, or one class against the others)."""
-
-    active: Index
-    posterior: GaussianPosterior
-    likelihood: Likelihood
-    status: Status
-    history: list[Record]
-
-
-def fit_output(
-    problem: Problem,
-    solver: Solver,
-    start: State | None,
-    unbound: Prior,
-    *,
-    max_iter: int,
-    tol: float,
-    report: Reporter,
-    always_intercept: bool,
-) -> Fit:
-    """Solve one output and return its posterior; runs in a worker, so it takes and returns data."""
-    settings: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "callback": report}
-    answer = solve(problem, solver, start=start, **settings)
-    # A prior may charge for the search among many columns. The search is over: what is left is
-    # estimated under the prior of that many columns, from where it stands.
-    settled = unbound.bind(answer.active.size, kernel=problem.kernels)
-    if settled != problem.prior:
-        answer = resume(answer, settled, solver, **settings)
-    kept = np.flatnonzero(answer.state.w)  # the exact solver keeps its zeros in place
-    problem, state = answer.problem.keep(kept), answer.state
-    if always_intercept and kept.size == 0:
-        # Even the penalised intercept is gone: an empty model predicts the frequencies.
-        problem = replace(problem, intercept=True)
-        state = null_state(problem)
-    w = state.w[kept] if kept.size else state.w[:0]
-    curvature = np.maximum(state.curvature, 1e-10)
-    touching = problem.ridge(problem.weight * curvature, state.f + state.slope / curvature, w)
-    posterior = GaussianPosterior.from_ridge(replace(touching, weights=w, intercept=state.b))
-    history = [record._replace(output=report.output) for record in answer.history]
-    return Fit(answer.active[kept], posterior, state.likelihood, answer.status, history)
+from ..solvers import Problem, State, choose_solver
+from ._callbacks import CallbackSupportMixin, begin_reports
+from ._fit import Fit, fit_output, join
+from ._validation import ROWS, check_weight, resolve_gamma
 
 
 def _selects_features(estimator: Any) -> bool:
@@ -92,6 +38,10 @@ def _selects_features(estimator: Any) -> bool:
             "selects rows, see relevance_."
         )
     return True
+
+
+# Entries of the columns that a prediction holds at once.
+_ENTRIES = 1 << 22
 
 
 class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -127,30 +77,31 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
             self.__dict__.update(before)
             raise
 
-    def _validate(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Any, Any]:
+    def _validate(
+        self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None, **options: Any
+    ) -> tuple[Any, Any, Any]:
         """Return data, targets and weights of the rows that count, and remember which they were."""
-        X, y = validate_data(self, X, y, **_ROWS, **options)
+        X, y = validate_data(self, X, y, **ROWS, **options)
         self._check_settings(X)
+        check_largest(X, "features")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
-        if (weight < 0).any():
-            raise ValueError("sample_weight must not be negative.")
-        if not weight.any():
-            raise ValueError("sample_weight must not be zero for every row.")
+        check_weight(weight, "sample_weight")
+        if class_weight is not None:
+            weight = weight * compute_sample_weight(class_weight, y)
+            check_weight(weight, "class_weight times sample_weight")
         self._rows = np.flatnonzero(weight > 0)
         if self._rows.size < weight.size:
             X, y, weight = X[self._rows], y[self._rows], weight[self._rows]
-            if self._precomputed:
-                X = X[:, self._rows]
         return X, y, weight
 
     def _check_settings(self, X: Any) -> None:
         rules = {
             "tol": (is_positive(self.tol), "a positive number"),
-            "max_iter": (is_positive(self.max_iter), "a positive whole number"),
+            "max_iter": (is_count(self.max_iter), "a positive whole number"),
             "rank_tol": (is_positive(self.rank_tol), "a positive number"),
-            "max_rank": (is_positive(self.max_rank), "a positive whole number"),
+            "max_rank": (is_count(self.max_rank), "a positive whole number"),
             "expansion": (
-                is_number(self.expansion) and self.expansion in range(1, 11),
+                is_count(self.expansion) and self.expansion <= 10,
                 "a whole number from 1 to 10",
             ),
         }
@@ -171,27 +122,14 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
 
     # ---- basis and design -----------------------------------------------------------------
 
-    def _resolve_gamma(self, X: Array, weight: Array) -> float:
-        if is_positive(self.gamma):
-            return float(self.gamma)
-        if self.gamma == "auto":
-            return 1.0 / int(X.shape[1])
-        if self.gamma == "scale":
-            share = weight / weight.sum()
-            mean = (share @ X).mean()
-            variance = float((share @ (X - mean) ** 2).mean())
-            return 1 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
-        if isinstance(self.gamma, str):
-            raise unknown("gamma", self.gamma, ["auto", "scale"])
-        raise ValueError(f"gamma must be positive, 'scale' or 'auto', got {self.gamma!r}.")
-
     def _make_basis(self, X: Array, weight: Array) -> Basis:
         if self._precomputed:
-            return Features(np.arange(X.shape[1]))
+            return Features(self._rows)  # a row that does not count is no column either
         if self.kernel is not None:
+            named = isinstance(self.kernel, str) and self.kernel != "linear"
             kernel = resolve_kernel(
                 self.kernel,
-                gamma=self._resolve_gamma(X, weight),
+                gamma=resolve_gamma(self.gamma, X, weight) if named else 1.0,
                 degree=self.degree,
                 coef0=self.coef0,
             )
@@ -204,7 +142,7 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
 
     def _solve(self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> None:
         """Fit every output on one shared design and publish what they kept."""
-        reports = self._reporters(len(targets))
+        reports, end_reports = begin_reports(self, len(targets))
         basis = self._make_basis(X, weight)
         kernels = self.kernel is not None
         unbound: Prior = resolve("prior", self.prior, PRIORS, PriorComponent)
@@ -216,7 +154,9 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         design, centre, note = build_design(
             basis, X, weight, centre=free, tol=self.rank_tol, max_rank=int(self.max_rank)
         )
-        problems = [Problem(design, y, likelihood, prior, weight, free, kernels) for y in targets]
+        problems = [
+            Problem(design.share(), y, likelihood, prior, weight, free, kernels) for y in targets
+        ]
         starts = self._warm_starts(problems, basis, centre)
         fits: list[Fit] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(fit_output)(
@@ -231,22 +171,9 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
             )
             for problem, start, report in zip(problems, starts, reports, strict=True)
         )
+        end_reports()
         self.prior_, self.solver_ = prior, solver
         self._publish(fits, basis, centre, note)
-
-    def _reporters(self, n_outputs: int) -> list[Reporter]:
-        callbacks = check_callbacks(self.callbacks)
-        contexts: list[Any] = [None] * n_outputs
-        if getattr(self, "_skl_callbacks", None):
-            root = self._callback_fit_ctx
-            contexts = [
-                root.subcontext(task_name="output", max_subtasks=int(self.max_iter))
-                for _ in range(n_outputs)
-            ]
-        return [
-            Reporter(callbacks, output, context, self if context is not None else None)
-            for output, context in enumerate(contexts)
-        ]
 
     def _warm_starts(
         self, problems: Sequence[Problem], basis: Basis, centre: Array
@@ -281,10 +208,12 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         self.n_columns_ = basis.n_columns
         self.history_ = [record for fit in fits for record in fit.history]
         self.n_iter_ = max(len(fit.history) for fit in fits)
-        status = _join([fit.status for fit in fits])
-        self.status_ = replace(status, message=status.message + note)
-        if not self.status_.converged:
-            warnings.warn(self.status_.message, ConvergenceWarning, stacklevel=5)
+        self.status_ = join([fit.status for fit in fits], note)
+        if not (self.status_.converged or self.status_.stopped):
+            # Above are _solve, _fit, scikit-learn's wrapper of it, fit, and then whoever called that.
+            warnings.warn(self.status_.message, ConvergenceWarning, stacklevel=6)
+        for stale in ("coef_", "dual_coef_", "relevance_vectors_"):  # of a fit with another kernel
+            self.__dict__.pop(stale, None)
         weights, intercepts = self._weights()
         source = self.basis_.source
         real = source >= 0  # the constant column of a penalised intercept has no source
@@ -310,8 +239,9 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
             self._support = self._input_support(source)
         else:
             self.dual_coef_ = self._shape_output(weights)
-            self.relevance_ = self._rows[source]
+            self.relevance_ = source
             if not self._precomputed:
+                self.relevance_ = self._rows[source]
                 self.relevance_vectors_ = self._real_basis.centres
         self.n_relevant_ = int(source.size)
 
@@ -343,13 +273,24 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
     def _latents(self, X: Any) -> tuple[Array, Array]:
         """Return mean and variance of the latent, one column per output."""
         check_is_fitted(self)
-        X = validate_data(self, X, **_ROWS, reset=False)
-        Phi = self.basis_.columns(X)
-        pairs = [
-            posterior.latent(Phi[:, columns])
-            for posterior, columns in zip(self.posteriors_, self._columns, strict=True)
-        ]
-        return np.column_stack([m for m, _ in pairs]), np.column_stack([v for _, v in pairs])
+        X = validate_data(self, X, **ROWS, reset=False)
+        check_largest(X, "features")
+        return self._latents_at(X)
+
+    def _latents_at(self, X: Any) -> tuple[Array, Array]:
+        """Return mean and variance at rows that are known to be good, a block at a time."""
+        n, outputs = X.shape[0], len(self.posteriors_)
+        m, v = np.empty((n, outputs)), np.empty((n, outputs))
+        step = max(1, _ENTRIES // max(self.basis_.n_columns, 1))
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
+            Phi: Any = self.basis_.columns(X[rows])
+            check_largest(Phi)
+            sparse: bool = issparse(Phi)
+            Phi = Phi.toarray() if sparse else np.asarray(Phi, dtype=np.float64)
+            for k, (posterior, columns) in enumerate(zip(self.posteriors_, self._columns, strict=True)):
+                m[rows, k], v[rows, k] = posterior.latent(Phi[:, columns])
+        return m, v
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)
@@ -358,6 +299,7 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -368,13 +310,3 @@ for _name in ("transform", "fit_transform", "inverse_transform", "get_support"):
 SparseBayesBase.get_feature_names_out = available_if(_selects_features)(
     SelectorMixin.get_feature_names_out
 )
-
-
-def _join(statuses: Sequence[Status]) -> Status:
-    """Return one status for all outputs."""
-    if len(statuses) == 1:
-        return statuses[0]
-    failed = [status.message for status in statuses if not status.converged]
-    if failed:
-        return Status(False, f"{len(failed)} of {len(statuses)} outputs: {failed[0]}")
-    return Status(True, f"All {len(statuses)} outputs converged; the first: {statuses[0].message}")

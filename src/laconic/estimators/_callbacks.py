@@ -19,7 +19,7 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Reporter", "check_callbacks", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Reporter", "begin_reports", "check_callbacks", "with_callbacks"]
 
 
 def check_callbacks(callbacks: object) -> Sequence[Callable[[Record], object]]:
@@ -36,30 +36,51 @@ def check_callbacks(callbacks: object) -> Sequence[Callable[[Record], object]]:
 
 
 class Reporter:
-    """What the loop calls after each iteration of one output.
+    """What the loop calls after each iteration of one output; ``True`` asks it to stop.
 
-    Returns ``True`` to the loop if any callback asked to stop.
+    scikit-learn's callbacks see a task per output with a task per iteration in it.
     """
 
     def __init__(
-        self,
-        callbacks: Sequence[Callable[[Record], object]],
-        output: int,
-        context: Any = None,
-        estimator: Any = None,
+        self, callbacks: Sequence[Callable[[Record], object]], output: int, estimator: Any, root: Any
     ) -> None:
         self.callbacks = callbacks
         self.output = output
-        self.context = context
         self.estimator = estimator
+        self.task = None
+        if root is not None:
+            self.task = root.subcontext(task_name="output", max_subtasks=None)
+
+    def begin(self) -> None:
+        """Say that the output's fit begins."""
+        if self.task is not None:
+            self.task.call_on_fit_task_begin(estimator=self.estimator)
+
+    def end(self) -> None:
+        """Say that the output's fit has ended."""
+        if self.task is not None:
+            self.task.call_on_fit_task_end(estimator=self.estimator)
 
     def __call__(self, record: Record) -> bool:
+        """Report one iteration; return whether any callback asked to stop."""
         record = record._replace(output=self.output)
         stop = False
-        for callback in self.callbacks:
-            stop |= callback(record) is True
-        if self.context is not None:
-            task = self.context.subcontext(task_name="iteration")
-            task.call_on_fit_task_begin(estimator=self.estimator)
-            stop |= task.call_on_fit_task_end(estimator=self.estimator, metadata={"record": record})
+        for callback in self.callbacks:  # each of them hears of it, whoever asks to stop
+            stop |= bool(callback(record))
+        if self.task is not None:
+            iteration = self.task.subcontext(task_name="iteration")
+            iteration.call_on_fit_task_begin(estimator=self.estimator)
+            told = {"record": record}
+            stop |= bool(iteration.call_on_fit_task_end(estimator=self.estimator, metadata=told))
         return stop
+
+
+def begin_reports(estimator: Any, n_outputs: int) -> tuple[list[Reporter], Callable[[], object]]:
+    """Return a reporter for each output, and what to call when all have ended."""
+    callbacks = check_callbacks(estimator.callbacks)
+    if not getattr(estimator, "_skl_callbacks", None):
+        return [Reporter(callbacks, k, None, None) for k in range(n_outputs)], lambda: None
+    root = estimator._init_callback_context(max_subtasks=n_outputs)
+    root.call_on_fit_task_begin(estimator=estimator)
+    reporters = [Reporter(callbacks, k, estimator, root) for k in range(n_outputs)]
+    return reporters, lambda: root.call_on_fit_task_end(estimator=estimator)

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._component import resolve
@@ -176,15 +175,13 @@ class SparseBayesClassifier(ClassifierMixin, SparseBayesBase):  # type: ignore[m
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, y, weight = self._validate(X, y, sample_weight)
+        X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise ValueError(
                 f"A classifier needs at least two classes, got one class ({self.classes_[0]!r})."
             )
-        if self.class_weight is not None:
-            weight = weight * compute_sample_weight(self.class_weight, y)
         likelihood = resolve("likelihood", self.likelihood, _BINARY, Binary)
         # Two classes need one latent; more are set against the rest, one by one.
         positive = [1] if self.classes_.size == 2 else range(self.classes_.size)

@@ -9,8 +9,8 @@ from sklearn.base import RegressorMixin
 
 from .._component import resolve
 from .._protocols import Array
-from ..design import LARGEST
 from ..likelihoods import Gaussian
+from ..linalg import check_largest
 from ._base import SparseBayesBase
 from ._callbacks import with_callbacks
 
@@ -158,10 +158,7 @@ class SparseBayesRegressor(RegressorMixin, SparseBayesBase):  # type: ignore[mis
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        if np.abs(y).max() > LARGEST:
-            raise ValueError(
-                f"The targets reach {np.abs(y).max():.1e}, too large to square safely; rescale y."
-            )
+        check_largest(y, "targets", "y")
         likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
         self._solve(X, weight, [y], likelihood)
         self.noise_variance_ = self._noise_variance(X, y, weight)
@@ -173,7 +170,7 @@ class SparseBayesRegressor(RegressorMixin, SparseBayesBase):  # type: ignore[mis
         if not fitted.estimate:
             return float(fitted.noise)
         posterior = self.posteriors_[0]
-        m, _ = posterior.latent(self.basis_.columns(X)[:, self._columns[0]])
+        m = self._latents_at(X)[0][:, 0]
         left = weight.sum() - posterior.effective - (posterior.spread > 0)
         return float(max(weight @ (y - m) ** 2 / max(left, 1.0), fitted.noise))
 

@@ -60,8 +60,9 @@ class Gaussian(Likelihood):
         spread = weight @ (y - weight @ y / total) ** 2 / total
         starved = 2 * n_columns >= total
         floor = spread * (_FLOOR_WITHOUT_EVIDENCE if starved else _FLOOR)
-        # A constant target has neither spread nor noise; the last bound keeps 1/noise finite.
-        noise = max(weight @ (y - f) ** 2 / total, floor, 1e-150)
+        # No noise can be told from the rounding of the target, nor from nothing.
+        rounding = (4 * np.finfo(float).eps * np.abs(y).max(initial=0.0)) ** 2
+        noise = max(weight @ (y - f) ** 2 / total, floor, rounding, 1e-150)
         return type(self)(noise=float(noise), estimate=True)
 
     def log_prob(self, y: Array, f: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._component import is_positive, require
+from .._component import require_scale
 from .._protocols import Array
 from ._base import Prior
 
@@ -29,7 +29,7 @@ class Gaussian(Prior):
 
     def check(self) -> None:
         """Raise unless ``width`` is positive."""
-        require(is_positive(self.width), self, "width must be a positive number", self.width)
+        require_scale(self, "width")
 
     @property
     def kink(self) -> float:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .._component import is_number, is_positive, require
+from .._component import is_number, require, require_scale
 from .._protocols import Array
 from ._base import Prior
 
@@ -43,7 +43,7 @@ class GeneralizedGaussian(Prior):
     def check(self) -> None:
         """Raise unless ``q`` is in (0, 2] and ``scale`` is positive."""
         require(is_number(self.q) and 0 < self.q <= 2, self, "q must lie in (0, 2]", self.q)
-        require(is_positive(self.scale), self, "scale must be a positive number", self.scale)
+        require_scale(self, "scale")
 
     @property
     def kink(self) -> float:

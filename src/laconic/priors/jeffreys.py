@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from .._component import is_positive, require
+from .._component import require_scale
 from .._protocols import Array
 from ._base import Prior
 
@@ -47,13 +47,8 @@ class Jeffreys(Prior):
 
     def check(self) -> None:
         """Raise unless ``strength`` is positive or one of the two names."""
-        named = isinstance(self.strength, str) and self.strength in ("auto", "universal")
-        require(
-            named or is_positive(self.strength),
-            self,
-            "strength must be a positive number, 'auto' or 'universal'",
-            self.strength,
-        )
+        if not (isinstance(self.strength, str) and self.strength in ("auto", "universal")):
+            require_scale(self, "strength", ", 'auto' or 'universal'")
 
     @property
     def kink(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._component import is_positive, require
+from .._component import require_scale
 from .._protocols import Array
 from ._base import Prior
 
@@ -37,7 +37,7 @@ class Laplace(Prior):
 
     def check(self) -> None:
         """Raise unless ``rate`` is positive."""
-        require(is_positive(self.rate), self, "rate must be a positive number", self.rate)
+        require_scale(self, "rate")
 
     @property
     def kink(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._component import is_positive, require
+from .._component import require_scale
 from .._protocols import Array
 from ._base import Prior
 
@@ -38,8 +38,8 @@ class StudentT(Prior):
 
     def check(self) -> None:
         """Raise unless ``a`` and ``b`` are positive."""
-        require(is_positive(self.a), self, "a must be a positive number", self.a)
-        require(is_positive(self.b), self, "b must be a positive number", self.b)
+        require_scale(self, "a")
+        require_scale(self, "b")
 
     @property
     def kink(self) -> float:

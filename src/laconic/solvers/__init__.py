@@ -2,7 +2,6 @@
 
 from ._choose import REGISTRY, choose_solver
 from ._loop import Problem, Record, Solution, Solver, State, Status, resume, solve
-from ._starts import null_state
 from .em import EM
 from .newton import Newton
 from .proximal import Proximal
@@ -19,7 +18,6 @@ __all__ = [
     "State",
     "Status",
     "choose_solver",
-    "null_state",
     "resume",
     "solve",
 ]

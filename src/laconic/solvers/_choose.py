@@ -24,6 +24,11 @@ def choose_solver(value: Any, prior: Prior) -> Solver:
     if isinstance(value, str) and value not in REGISTRY:
         raise unknown("solver", value, ["auto", *sorted(REGISTRY)])
     solver: Any = resolve("solver", value, REGISTRY, Component)
+    if not all(hasattr(solver, method) for method in ("init", "step", "done", "prunes")):
+        raise TypeError(
+            f"solver must be one of {['auto', *sorted(REGISTRY)]} or have init, step, done and prunes, "
+            f"got {value!r}."
+        )
     if isinstance(solver, Proximal) and not prior.is_l1:
         raise ValueError(f"The proximal solver needs a Laplace prior, got {prior!r}; use solver='auto'.")
     return solver  # type: ignore[no-any-return]

@@ -19,7 +19,9 @@ from ..linalg import Ridge, ridge
 
 # A weight whose whole contribution to the latent is below this many standard errors cannot come back
 # under a prior that absorbs zeros, and nobody would miss it.
-_NEGLIGIBLE = 1e-5
+_NEGLIGIBLE = 1e-7
+# The least curvature of a row, as a part of the largest.
+_LEAST_CURVATURE = 1e-10
 # How often optimality may be re-checked and pruned columns brought back before we say so.
 _MAX_REVIVALS = 10
 
@@ -73,13 +75,36 @@ class Problem:
     def refit(self, w: Array, b: float, likelihood: Likelihood, offset: float = 0.0) -> State:
         """Return the state at these weights with the likelihood's own parameters re-estimated."""
         f = self.latent(w, b)
-        likelihood = likelihood.refit(self.y, f, self.weight, w.size)
+        likelihood = likelihood.refit(self.y, f, self.weight, int(np.count_nonzero(w)))
         return self._at(w, b, f, likelihood, offset)
 
     def _at(self, w: Array, b: float, f: Array, likelihood: Likelihood, offset: float) -> State:
         log_p, slope, curvature = likelihood.evaluate(self.y, f)
         objective = float(self.weight @ log_p) - self.penalty(w) - offset
         return State(w, b, f, likelihood, slope, curvature, objective, offset)
+
+    def empty(self) -> State:
+        """Return the model without columns: the best intercept, where it is free."""
+        none = self.keep(np.arange(0))
+        state = none.refit(np.zeros(0), 0.0, self.likelihood)
+        for _ in range(100 if self.intercept else 0):  # Newton on one number, by the bound's curvature
+            _, r = state.likelihood.surrogate(self.y, state.f, np.zeros_like(state.f))
+            information = float(self.weight @ r)
+            step = float(self.weight @ state.slope) / information
+            state = none.refit(state.w, state.b + step, state.likelihood)
+            if abs(step) * np.sqrt(information) < 1e-12:
+                break
+        return replace(state, w=np.zeros(self.design.shape[1]))
+
+    def osculate(self, state: State) -> tuple[Array, Array]:
+        """Return precision and target of the Gaussian with the likelihood's own curvature.
+
+        A well-classified row has next to none; a part of the largest keeps its target finite. The
+        gradient, and with it the answer, is untouched.
+        """
+        curvature = np.maximum(state.curvature, _LEAST_CURVATURE * state.curvature.max(initial=0.0))
+        curvature = np.maximum(curvature, np.finfo(float).tiny)
+        return self.weight * curvature, state.f + state.slope / curvature
 
     def gradient(self, state: State) -> Array:
         """Return the slope of the log-likelihood in each weight."""
@@ -134,6 +159,7 @@ class Status:
 
     converged: bool
     message: str
+    stopped: bool = False  # by a callback
 
     def __str__(self) -> str:
         return self.message
@@ -185,42 +211,37 @@ def solve(
     full, active = problem, np.arange(problem.design.shape[1])
     state = solver.init(problem) if start is None else start
     if solver.prunes and np.isinf(problem.prior.kink):  # zero absorbs: what starts there stays
-        alive = state.w != 0
-        state = _without(problem, state, alive)
-        problem, active = problem.keep(np.flatnonzero(alive)), active[alive]
+        problem, state, active = _prune(problem, state, active, state.w != 0)
     elif solver.prunes and problem.prior.kink == 0:
         state = _off_zero(problem, state)
     history: list[Record] = []
     began, revivals = time.perf_counter(), 0
-    message: str | None = None
-    converged = False
+    message, stopped = None, False
     for iteration in range(1, max_iter + 1):
         new = solver.step(problem, state)
-        history.append(
-            Record(iteration, new.objective, int(np.count_nonzero(new.w)), time.perf_counter() - began)
-        )
-        stop = callback is not None and callback(history[-1]) is True
         message = solver.done(problem, state, new, tol)
-        state, alive = new, _alive(problem, new, solver)
-        if not alive.all():
+        alive, state = _alive(problem, new, solver), new
+        if not alive.all():  # the answer has still to settle on what is left
             message = None
-            state = _without(problem, state, alive)
-            problem, active = problem.keep(np.flatnonzero(alive)), active[alive]
-        elif message is not None:
-            revived = _wrongly_pruned(full, active, state) if solver.prunes else active[:0]
-            if revived.size and revivals < _MAX_REVIVALS:
+            problem, state, active = _prune(problem, state, active, alive)
+        kept, seconds = int(np.count_nonzero(state.w)), time.perf_counter() - began
+        history.append(Record(iteration, state.objective, kept, seconds))
+        stopped = callback is not None and bool(callback(history[-1]))
+        if message is not None and solver.prunes and revivals < _MAX_REVIVALS:
+            revived = _wrongly_pruned(full, active, state)
+            if revived.size:
                 revivals, message = revivals + 1, None
                 problem, state, active = _revive(full, state, active, revived)
-        if message is not None:
-            converged = True
+        if message is not None or stopped:
             break
-        if stop:
-            message = "stopped by a callback"
-            break
-    if message is None:
+    converged = message is not None
+    if stopped and not converged:
+        message = "stopped by a callback"
+    elif not converged:
         message = f"did not converge within max_iter={max_iter}; raise max_iter or tol"
     sentence = f"{message} ({len(history)} iterations, {np.count_nonzero(state.w)} kept)."
-    return Solution(active, state, problem, Status(converged, sentence.capitalize()), history)
+    sentence = sentence[0].upper() + sentence[1:]
+    return Solution(active, state, problem, Status(converged, sentence, stopped), history)
 
 
 def resume(
@@ -261,10 +282,15 @@ def _alive(problem: Problem, state: State, solver: Solver) -> Mask:
     return np.abs(state.w) * np.sqrt(problem.curvature(state)) > _NEGLIGIBLE
 
 
-def _without(problem: Problem, state: State, alive: Mask) -> State:
-    """Return the state on the kept columns; what left stays in the offset as it was."""
+def _prune(problem: Problem, state: State, active: Index, alive: Mask) -> tuple[Problem, State, Index]:
+    """Return problem, state and index of the columns that are alive."""
     index = np.flatnonzero(alive)
-    return _carry_on(state, problem.keep(index).state(state.w[index], state.b, state.likelihood))
+    problem = problem.keep(index)
+    return (
+        problem,
+        _carry_on(state, problem.state(state.w[index], state.b, state.likelihood)),
+        active[index],
+    )
 
 
 def _carry_on(old: State, new: State) -> State:

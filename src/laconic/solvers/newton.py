@@ -12,9 +12,6 @@ from ._loop import Problem, State, flat
 from ._starts import l1_start, scaled_ridge_start
 from .em import em_step
 
-# A well-classified row has next to no curvature; this much keeps its target finite. The gradient,
-# and with it the answer, is untouched.
-_LEAST_CURVATURE = 1e-10
 _HALVINGS = 20
 
 
@@ -50,8 +47,7 @@ class Newton(Component):
 
     def step(self, problem: Problem, state: State) -> State:
         """Return the state after one safeguarded Newton step."""
-        curvature = np.maximum(state.curvature, _LEAST_CURVATURE)
-        answer = problem.ridge(problem.weight * curvature, state.f + state.slope / curvature, state.w)
+        answer = problem.ridge(*problem.osculate(state), state.w)
         dw, db = answer.weights - state.w, answer.intercept - state.b
         for halving in range(_HALVINGS):
             t = 0.5**halving

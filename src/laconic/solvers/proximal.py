@@ -8,13 +8,14 @@ import numpy as np
 
 from .._component import Component
 from .._protocols import Array, Index
-from ..linalg import solve_semidefinite, spread
+from ..linalg import solve_semidefinite
 from ._loop import Problem, State, flat
 
 # Columns taken into the working set at once, at the least; it doubles with the support.
 _GROWTH = 10
-# Kernels taken into it at once.
+# Kernels taken into it at once, and how alike (as a cosine) two of them may be.
 _PICKS = 6
+_ALIKE = 0.5
 # Newton steps on a working set before it grows again, at the most; a step that brings less than this
 # part of what the others brought is the last.
 _INNER = 4
@@ -55,7 +56,7 @@ class Proximal(Component):
 
     def init(self, problem: Problem) -> State:
         """Return the empty model."""
-        return problem.refit(np.zeros(problem.design.shape[1]), 0.0, problem.likelihood)
+        return problem.empty()
 
     def step(self, problem: Problem, state: State) -> State:
         """Return the state after the working set has grown and been solved."""
@@ -79,8 +80,7 @@ class Proximal(Component):
         if not excess.any():
             return np.flatnonzero(support)
         if problem.kernels:
-            # The neighbours of the worst kernel violate as much as it does, and one is enough.
-            worst = spread(excess, _PICKS)
+            worst = _apart(problem, excess)
         else:
             worst = np.argsort(-excess, kind="stable")[: max(_GROWTH, int(support.sum()))]
         support[worst[excess[worst] > 0]] = True
@@ -98,19 +98,37 @@ class Proximal(Component):
         return None
 
 
+def _apart(problem: Problem, excess: Array) -> Index:
+    """Return the worst column, the worst that is unlike it, and so on.
+
+    The neighbours of the worst kernel violate as much as it does, and one of them is enough.
+    """
+    picked: list[int] = []
+    while len(picked) < _PICKS and excess.any():
+        worst = int(np.argmax(excess))
+        picked.append(worst)
+        excess = np.where(problem.design.likeness(worst) > _ALIKE, 0.0, excess)
+        excess[worst] = 0.0
+    return np.array(picked)
+
+
 def optimality(problem: Problem, state: State) -> float:
     """Return the largest violation of the lasso's optimality conditions, in units of the rate."""
     slope, rate = problem.gradient(state), problem.kinks()
+    level = 0.0
+    if problem.intercept:  # its slope, in standard errors
+        information = float(problem.osculate(state)[0].sum())
+        level = abs(float(problem.weight @ state.slope)) / np.sqrt(information)
     if not slope.size:
-        return 0.0
+        return level
     off = np.maximum(np.abs(slope) / rate - 1, 0.0)
     on = np.abs(slope / rate - np.sign(state.w))
-    return float(np.where(state.w == 0, off, on).max())
+    return max(level, float(np.where(state.w == 0, off, on).max()))
 
 
 def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
     """Return the state after one Newton step: the lasso of the quadratic that osculates it."""
-    r = problem.weight * np.maximum(state.curvature, 1e-10)
+    r, _ = problem.osculate(state)
     H, centre, total = problem.design.gram(r), problem.design.rmatvec(r), float(r.sum())
     slope, level = problem.gradient(state), 0.0
     if problem.intercept:

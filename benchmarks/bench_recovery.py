@@ -1,0 +1,88 @@
+"""Few relevant among many features, beside abess, LassoCV, OMPCV and ARDRegression."""
+
+import numpy as np
+from sklearn.linear_model import ARDRegression, LassoCV, OrthogonalMatchingPursuitCV
+
+from laconic import SparseBayesClassifier, SparseBayesRegressor
+from laconic.datasets import make_sparse_classification, make_sparse_regression
+
+from ._harness import Bar, Cell, ratio, rival
+from ._rivals import scores
+
+METRICS = ("coef_error", "error", "log_loss", "kept")
+SEEDS = tuple(range(10))
+# name: n, p, relevant, correlation of neighbours
+REGRESSION = {
+    "p=500": (150, 500, 10, 0.0),
+    "p=500 correlated": (150, 500, 10, 0.7),
+    "p=5000": (500, 5_000, 20, 0.0),
+    "p=5000 correlated": (500, 5_000, 20, 0.7),
+}
+CLASSIFICATION = (150, 1_000, 5)
+N_TEST = 5_000
+REGRESSORS = {
+    "laconic": SparseBayesRegressor,
+    "abess": lambda: rival("abess").LinearRegression(),
+    "LassoCV": LassoCV,
+    "OMPCV": OrthogonalMatchingPursuitCV,
+    "ARDRegression": ARDRegression,
+}
+CLASSIFIERS = {
+    "laconic": SparseBayesClassifier,
+    "abess": lambda: rival("abess").LogisticRegression(),
+}
+
+
+def cells(quick):
+    seeds = SEEDS[:2] if quick else SEEDS
+    cases = {"p=500": REGRESSION["p=500"]} if quick else REGRESSION
+    found = [
+        Cell(case, method, n, p, seeds=seeds, options={"k": k, "rho": rho})
+        for case, (n, p, k, rho) in cases.items()
+        for method in REGRESSORS
+        if p <= 500 or method != "ARDRegression"
+    ]
+    n, p, k = CLASSIFICATION
+    return found + [
+        Cell("classification", method, n, p, seeds=seeds, options={"k": k}) for method in CLASSIFIERS
+    ]
+
+
+def run(cell, watch):
+    for seed in cell.seeds:
+        yield {"seed": seed, **one(cell, seed, watch)}
+
+
+def one(cell, seed, watch):
+    shape = {"n_features": cell.p, "n_relevant": cell.options["k"], "random_state": seed}
+    if cell.case == "classification":
+        X, y, _ = make_sparse_classification(cell.n + N_TEST, **shape)
+        model, row = watch(lambda: CLASSIFIERS[cell.method]().fit(X[: cell.n], y[: cell.n]))
+        row |= scores(model, X[cell.n :], y[cell.n :])
+    else:
+        X, y, coef = make_sparse_regression(cell.n, rho=cell.options["rho"], **shape)
+        model, row = watch(lambda: REGRESSORS[cell.method]().fit(X, y))
+        row["coef_error"] = float(np.linalg.norm(model.coef_ - coef) / np.linalg.norm(coef))
+    return {**row, "kept": int(np.count_nonzero(model.coef_))}
+
+
+def bars(rows):
+    found = []
+    tried = {(row["case"], row["method"]) for row in rows}
+    for case in [case for case in REGRESSION if (case, "laconic") in tried]:
+        for other in [
+            method for method in REGRESSORS if method != "laconic" and (case, method) in tried
+        ]:
+            part = ratio(*rows.paired("coef_error", "laconic", other, case=case))
+            bar = 1 if other == "abess" else None
+            found.append(Bar(f"{case}: coefficient error / {other}'s", part, "<=", bar))
+        found.append(_time(rows, case))
+    for column, what in (("error", "error"), ("log_loss", "log-loss")):
+        part = ratio(*rows.paired(column, "laconic", "abess", case="classification"))
+        found.append(Bar(f"classification: {what} / abess's", part, "<=", 1))
+    return [*found, _time(rows, "classification")]
+
+
+def _time(rows, case):
+    slower = ratio(*(rows.median("seconds", case=case, method=m) for m in ("laconic", "abess")))
+    return Bar(f"{case}: time / abess's", slower, "<=", 5 if case in REGRESSION else None)

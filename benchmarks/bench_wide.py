@@ -1,0 +1,65 @@
+"""A hundred rows: a million dense features, and liblinear's L1 at 20,000."""
+
+import numpy as np
+
+from laconic import SparseBayesClassifier
+from laconic.priors import Laplace
+
+from ._harness import Bar, Cell, ratio
+from ._rivals import l1_logistic_with, scores
+
+METRICS = ("error", "log_loss", "kept", "C")
+MILLION = 1_000_000
+RELEVANT = 3
+WEIGHT = 3.0
+# Of the Laplace fit: large enough for a sparse model of a hundred rows.
+RATE = 5.0
+PRIORS = {"jeffreys": "jeffreys", "laplace": Laplace(rate=RATE)}
+
+
+def cells(quick):
+    p, million = (2_000, 20_000) if quick else (20_000, MILLION)
+    million = [
+        Cell("million", f"laconic {prior}", 100, million, options={"prior": prior}) for prior in PRIORS
+    ]
+    return million + [
+        Cell("wide", method, 100, p, options={"prior": prior})
+        for prior in PRIORS
+        for method in (f"laconic {prior}", f"liblinear as sparse as {prior}")
+    ]
+
+
+def run(cell, watch):
+    X, y, X_test, y_test = draw(cell.n, cell.p, cell.seeds[0])
+    model = SparseBayesClassifier(prior=PRIORS[cell.options["prior"]])
+    extra = {}
+    if cell.method.startswith("liblinear"):
+        kept = model.fit(X, y).n_relevant_
+        model = l1_logistic_with(X, y, max(kept, 1))
+        extra = {"C": model.C}
+    model, row = watch(lambda: model.fit(X, y))
+    yield {**row, **scores(model, X_test, y_test), "kept": int(np.count_nonzero(model.coef_)), **extra}
+
+
+def draw(n, p, seed, n_test=200):
+    """Return a probit problem of few relevant features, drawn in place: nothing beside X itself."""
+    rng = np.random.default_rng(seed)
+    X, X_test = np.empty((n, p)), np.empty((n_test if p <= 20_000 else 10, p))
+    rng.standard_normal(out=X)
+    rng.standard_normal(out=X_test)
+    relevant = rng.choice(p, RELEVANT, replace=False)
+    coef = rng.choice([-WEIGHT, WEIGHT], RELEVANT)
+    y, y_test = (Z[:, relevant] @ coef + rng.standard_normal(len(Z)) > 0 for Z in (X, X_test))
+    return X, y.astype(int), X_test, y_test.astype(int)
+
+
+def bars(rows):
+    found = []
+    for prior in PRIORS:
+        beyond = ratio(rows.median("beyond_mib", case="million", method=f"laconic {prior}"), 1024)
+        found.append(Bar(f"p = 1,000,000, {prior}: memory beyond X", beyond, "<=", 4, " GiB"))
+    for prior in PRIORS:
+        methods = (f"liblinear as sparse as {prior}", f"laconic {prior}")
+        speed = ratio(*(rows.median("seconds", case="wide", method=m) for m in methods))
+        found.append(Bar(f"wide, {prior}: times faster than liblinear L1", speed, ">=", 1, "x"))
+    return found

@@ -1,0 +1,72 @@
+"""One output: solve, settle, and take the posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._protocols import Index, Likelihood, Prior
+from ..posterior import GaussianPosterior
+from ..solvers import Problem, Record, Solver, State, Status, resume, solve
+from ._callbacks import Reporter
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The answer for one output (a regression, or one class against the others)."""
+
+    active: Index
+    posterior: GaussianPosterior
+    likelihood: Likelihood
+    status: Status
+    history: list[Record]
+
+
+def fit_output(
+    problem: Problem,
+    solver: Solver,
+    start: State | None,
+    unbound: Prior,
+    *,
+    max_iter: int,
+    tol: float,
+    report: Reporter,
+    always_intercept: bool,
+) -> Fit:
+    """Solve one output and return its posterior; runs in a worker, so it takes and returns data."""
+    report.begin()
+    settings: dict[str, Any] = {"tol": tol, "callback": report}
+    answer = solve(problem, solver, start=start, max_iter=max_iter, **settings)
+    # A prior may charge for the search among many columns. The search is over: what is left is
+    # estimated under the prior of that many columns, from where it stands.
+    settled = unbound.bind(answer.active.size, kernel=problem.kernels)
+    left = max_iter - len(answer.history)
+    if settled != problem.prior and answer.status.converged and left > 0:
+        answer = resume(answer, settled, solver, max_iter=left, **settings)
+    kept = np.flatnonzero(answer.state.w)  # the exact solver keeps its zeros in place
+    problem, state = answer.problem.keep(kept), answer.state
+    if always_intercept and kept.size == 0:
+        # Even the penalised intercept is gone: an empty model predicts the frequencies.
+        problem = replace(problem, intercept=True)
+        state = problem.empty()
+    w = state.w[kept]
+    touching = problem.ridge(*problem.osculate(state), w)
+    posterior = GaussianPosterior.from_ridge(replace(touching, weights=w, intercept=state.b))
+    history = [record._replace(output=report.output) for record in answer.history]
+    report.end()
+    return Fit(answer.active[kept], posterior, state.likelihood, answer.status, history)
+
+
+def join(statuses: Sequence[Status], note: str) -> Status:
+    """Return one status for all outputs, with what a person should know besides."""
+    if len(statuses) == 1:
+        return replace(statuses[0], message=statuses[0].message + note)
+    failed = [status for status in statuses if not status.converged]
+    if failed:
+        message = f"{len(failed)} of {len(statuses)} outputs: {failed[0].message}{note}"
+        return Status(False, message, all(status.stopped for status in failed))
+    first = statuses[0].message
+    return Status(True, f"All {len(statuses)} outputs converged; the first: {first}{note}")

@@ -1,0 +1,62 @@
+"""Checks and defaults that hang on the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._component import is_positive, unknown
+from .._protocols import Array
+
+# What rows may be: doubles or floats as they come, sparse by rows.
+ROWS: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr"}
+
+
+def check_weight(weight: Array, name: str) -> None:
+    """Raise, in one sentence, unless the weights are finite, not negative and not all zero."""
+    if not np.isfinite(weight).all():
+        raise ValueError(f"{name} must be finite.")
+    if (weight < 0).any():
+        raise ValueError(f"{name} must not be negative.")
+    if weight.max() > 1e50:
+        raise ValueError(f"{name} must not exceed 1e50; only the weights' ratios and total matter.")
+    if not weight.any():
+        raise ValueError(f"{name} must not be zero for every row.")
+
+
+def resolve_gamma(gamma: Any, X: Any, weight: Array) -> float:
+    """Return a kernel's ``gamma`` as a number, scikit-learn's names included."""
+    if not isinstance(gamma, str):
+        if is_positive(gamma):
+            return float(gamma)
+        raise ValueError(f"gamma must be positive, 'scale' or 'auto', got {gamma!r}.")
+    if gamma not in ("auto", "scale"):
+        raise unknown("gamma", gamma, ["auto", "scale"])
+    spread = 1.0 if gamma == "auto" else _total_variance(X, weight)
+    return 1 / (int(X.shape[1]) * spread)
+
+
+def _total_variance(X: Any, weight: Array) -> float:
+    """Return the variance of all entries together, rows weighted; 1 if they are constant.
+
+    In units of the largest entry, so that neither large nor small ones leave the range of a double.
+    """
+    sparse: bool = issparse(X)
+    entries = X.data if sparse else X
+    unit = float(np.abs(entries).max(initial=0.0))
+    if unit == 0:
+        return 1.0
+    share = weight / weight.sum()
+    mean = float(np.mean(share @ (X / unit)))
+    if sparse:
+        scaled = X / unit
+        square = float(np.mean(share @ scaled.multiply(scaled)))
+        variance = max(square - mean**2, 0.0)
+    else:
+        variance = float(np.mean(share @ (X / unit - mean) ** 2))
+    # What is left of a constant is rounding.
+    variance = variance if variance > (8 * np.finfo(float).eps * mean) ** 2 else 1.0
+    # gamma = 1 / variance must itself stay in range.
+    return float(np.clip(variance * unit * unit, 1e-300, 1e300)) if unit < 1e150 else 1e300

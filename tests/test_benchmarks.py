@@ -1,0 +1,61 @@
+"""The benchmarks are found, run in small, and keep what they measured."""
+
+import csv
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMES = [
+    "covertype",
+    "factored",
+    "mnist",
+    "moons",
+    "recovery",
+    "ripley",
+    "solves",
+    "sparse",
+    "tall",
+    "wide",
+]
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "benchmarks").is_dir(), reason="The benchmarks are not part of this copy of the sources."
+)
+
+
+def benchmarks(*arguments):
+    command = [sys.executable, "-m", "benchmarks", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_folder_is_the_registry():
+    done = benchmarks("list")
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == NAMES
+
+
+def test_a_small_benchmark_prints_ratios_and_keeps_its_rows(tmp_path):
+    done = benchmarks("run", "tall", "--quick", "--threads", 1, "--results", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(
+        r"one core: times faster than lbfgs +[\d.e-]+x +>= 1x +(pass|not reached)", done.stdout
+    )
+    assert "two cores" in done.stdout
+    assert "not measured" in done.stdout
+    with (tmp_path / "tall.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["method"] for row in rows] == ["laconic", "lbfgs"]
+    assert {row["status"] for row in rows} == {"ok"}
+    assert all(float(row["seconds"]) > 0 and float(row["peak_mib"]) > 0 for row in rows)
+    table = benchmarks("table", "tall", "--results", tmp_path)
+    assert "| tall | fit, one core: times faster than lbfgs |" in table.stdout
+
+
+def test_an_unknown_benchmark_is_said_in_a_sentence():
+    done = benchmarks("run", "nonsense")
+    assert done.returncode == 2
+    assert "no such benchmark: nonsense; there are covertype, " in done.stderr
