@@ -662,12 +662,12 @@ def test_constant_targets_without_intercept():
 @both
 def test_weights_beyond_reason_are_refused(kind):
     X, y = data(kind)
-    with pytest.raises(ValueError, match="sample_weight must not exceed 1e50"):
+    with pytest.raises(ValueError, match="sample_weight must not exceed 1e20"):
         kind().fit(X, y, sample_weight=np.full(30, 1e100))
 
 
 @both
-@pytest.mark.parametrize("weight", [1e12, 1e-12, 1e40, 1e-100])
+@pytest.mark.parametrize("weight", [1e12, 1e-12, 1e20, 1e-100])
 def test_extreme_weights(kind, weight):
     every(
         kind,

@@ -108,8 +108,8 @@ def test_jeffreys_strength_names_are_numbers():
 def compare_weights(task, prior, basis, *, weight, rows):
     """Fit with weights and with the rows written out."""
     X, y = draw(task)
-    model = TASKS[task](prior=PRIORS[prior], tol=1e-10, max_iter=5000, **BASES[basis])
-    other = TASKS[task](prior=PRIORS[prior], tol=1e-10, max_iter=5000, **BASES[basis])
+    model = TASKS[task](prior=PRIORS[prior], tol=1e-13, max_iter=5000, **BASES[basis])
+    other = TASKS[task](prior=PRIORS[prior], tol=1e-13, max_iter=5000, **BASES[basis])
     return model.fit(X, y, sample_weight=weight), other.fit(X[rows], y[rows]), X
 
 

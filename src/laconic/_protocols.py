@@ -143,6 +143,9 @@ class Design(Protocol):
         design at most. ``one'one = sum(r)`` and ``one't = r'z`` hold as well.
         """
 
+    def rows(self, index: Index) -> Design:
+        """Return the design of these rows only."""
+
     def share(self) -> Design:
         """Return the same design with memories of its own, for a solver in another thread."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -28,6 +28,11 @@ def check_largest(
     """Raise, in one sentence, if these values cannot be squared and summed safely."""
     sparse: bool = issparse(values)
     entries = values.data if sparse else np.asarray(values)
+    if entries.size > 1_000_000 and entries.flags.c_contiguous and entries.dtype == np.float64:
+        # No entry is larger than the root of all squares: one quick pass settles the usual case.
+        flat = entries.reshape(-1)
+        if np.sqrt(np.dot(flat, flat)) <= _LARGEST:
+            return
     largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
     if not largest <= _LARGEST:
         raise ValueError(
@@ -133,19 +138,40 @@ def _centre(design: Design, r: Array, z: Array, intercept: bool) -> tuple[Array,
     return design.rmatvec(r) / total, float(r @ z) / total, 1 / total
 
 
+@dataclass(frozen=True)
+class Quadratic:
+    """The weighted squares of a design, ready to be solved under one prior after another."""
+
+    gram: Array
+    slope: Array  # Phi' R z, the target centred
+    centre: Array
+    level: float
+    spread: float
+
+    @classmethod
+    def of(cls, design: Design, r: Array, z: Array, *, intercept: bool) -> Self:
+        """Return the quadratic in the weights that is left when a free intercept is eliminated."""
+        centre, level, spread = _centre(design, r, z, intercept)
+        gram = design.gram(r)
+        if intercept:
+            gram = gram - np.outer(centre, centre) / spread
+        # Only one side need be centred: Phi_c' R z_c = Phi' R z_c.
+        return cls(gram, design.rmatvec(r * (z - level)), centre, level, spread)
+
+    def ridge(self, variance: Array) -> Ridge:
+        """Solve through ``I + D G D``, of the number of columns."""
+        root = np.sqrt(variance)
+        matrix = root[:, None] * self.gram * root
+        matrix.flat[:: root.size + 1] += 1.0
+        factor = Factor(matrix)
+        weights = root * factor.solve(root * self.slope)
+        intercept = self.level - float(self.centre @ weights)
+        return Ridge(weights, intercept, self.centre, self.spread, root, factor, None)
+
+
 def ridge_primal(design: Design, r: Array, z: Array, variance: Array, *, intercept: bool) -> Ridge:
     """Solve through ``I + D G D``, of the number of columns."""
-    centre, level, spread = _centre(design, r, z, intercept)
-    root = np.sqrt(variance)
-    gram = design.gram(r)
-    if intercept:
-        gram = gram - np.outer(centre, centre) / spread
-    matrix = root[:, None] * gram * root
-    matrix.flat[:: root.size + 1] += 1.0
-    factor = Factor(matrix)
-    # Phi' R z is centred with the target alone: Phi_c' R z_c = Phi' R z_c.
-    weights = root * factor.solve(root * design.rmatvec(r * (z - level)))
-    return Ridge(weights, level - float(centre @ weights), centre, spread, root, factor, None)
+    return Quadratic.of(design, r, z, intercept=intercept).ridge(variance)
 
 
 def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept: bool) -> Ridge:

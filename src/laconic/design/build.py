@@ -14,6 +14,10 @@ from .dense import DenseDesign
 from .factored import FactoredDesign
 from .sparse import SparseDesign
 
+# Matrices of this many entries are left where they are unless a mean exceeds ten deviations.
+_COSTLY = 1_000_000
+_OFF_CENTRE = 100.0
+
 
 class Built(NamedTuple):
     """A design, the centre that was taken from its columns, and what a person should know."""
@@ -72,7 +76,10 @@ def build_design(
     """
     factors = basis.factors(tol=tol, max_rank=max_rank)
     if factors is None:
-        return _whole(basis.columns(X), weight, centre)
+        Phi = basis.columns(X)
+        if Phi is not X:
+            check_largest(Phi)
+        return _whole(Phi, weight, centre)
     G, C = factors.G, factors.C
     share = weight / weight.sum()
     if centre:
@@ -92,16 +99,22 @@ def build_design(
     return Built(FactoredDesign(G, C, _Recent(evaluate)), np.asarray(middle, dtype=np.float64), note)
 
 
+def _near_centre(Phi: Array) -> bool:
+    """Whether no column of a sample is far from zero, in its own deviations."""
+    return bool((Phi.mean(axis=0) ** 2 <= _OFF_CENTRE * Phi.var(axis=0)).all())
+
+
 def _whole(Phi: Any, weight: Array, centre: bool) -> Built:
     nothing = np.zeros(Phi.shape[1])
     sparse: bool = issparse(Phi)
     if sparse:
-        check_largest(Phi)
         return Built(SparseDesign(Phi), nothing, "")
-    check_largest(Phi)
+    design = DenseDesign(Phi)
     if not centre:
-        return Built(DenseDesign(Phi), nothing, "")
-    middle = np.asarray(weight @ Phi / weight.sum(), dtype=np.float64)
+        return Built(design, nothing, "")
+    if Phi.size >= _COSTLY and _near_centre(Phi[:: max(1, Phi.shape[0] // 1000)]):
+        return Built(design, nothing, "")  # a copy would cost more than the few digits it saves
+    middle = design.rmatvec(weight) / weight.sum()
     centred = Phi - middle.astype(Phi.dtype)
     # What is left of a constant column is rounding.
     noise = 8 * np.finfo(Phi.dtype).eps * np.abs(middle)

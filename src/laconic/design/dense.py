@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .._protocols import Array, Design, Index
+from ._memory import GramMemory
 
 
 def is_everything(index: Index, size: int) -> bool:
@@ -28,9 +29,6 @@ def cosine(products: Array, lengths: Array, column: int) -> Array:
 class DenseDesign:
     """A dense matrix behind the design interface.
 
-    The last Gram matrix is remembered together with its weights: EM for the probit model asks for
-    the same one at every iteration, and pruning only strikes rows and columns from it.
-
     A float32 matrix stays one. Its sums are carried in double precision chunk by chunk, and a small
     part of its columns, where the weights are settled, becomes double.
 
@@ -48,9 +46,9 @@ class DenseDesign:
     array([3., 7.])
     """
 
-    def __init__(self, matrix: Array, gram: tuple[Array, Array] | None = None) -> None:
+    def __init__(self, matrix: Array, memory: GramMemory | None = None) -> None:
         self.matrix = matrix
-        self._gram = gram
+        self._memory = memory or GramMemory()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -101,32 +99,33 @@ class DenseDesign:
 
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""
-        last = self._gram  # read and written once: outputs that share the design may run in threads
-        if last is None or not np.array_equal(last[0], r):
-            half = np.sqrt(r)
-            total = np.zeros((self.matrix.shape[1],) * 2)
-            for rows, part in self._chunks():
-                weighted = half[rows, None] * part
-                total += weighted.T @ weighted
-            last = self._gram = (r.copy(), total)
-        return last[1]
+        return self._memory(r, lambda: self._gram(r))
+
+    def _gram(self, r: Array) -> Array:
+        half, total = np.sqrt(r), np.zeros((self.matrix.shape[1],) * 2)
+        for rows, part in self._chunks():
+            weighted = half[rows, None] * part
+            total += weighted.T @ weighted
+        return total
 
     def compress(self, r: Array, z: Array) -> tuple[Array, Array, Array]:
         """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``."""
         half = np.sqrt(r)
         return half[:, None] * self.matrix, half * z, half
 
+    def rows(self, index: Index) -> Design:
+        """Return the design of these rows only."""
+        return DenseDesign(self.matrix[index])
+
     def share(self) -> Design:
         """Return the same matrix with a memory of its own."""
-        return DenseDesign(self.matrix, self._gram)
+        return DenseDesign(self.matrix, self._memory.share())
 
     def keep(self, active: Index) -> Design:
         """Return the design of these columns only."""
         if is_everything(active, self.matrix.shape[1]):
             return self
-        last = self._gram
-        gram = None if last is None else (last[0], last[1][np.ix_(active, active)])
         part = self.matrix[:, active]
         if 2 * active.size <= self.matrix.shape[1]:
             part = part.astype(np.float64, copy=False)
-        return DenseDesign(part, gram)
+        return DenseDesign(part, self._memory.keep(active))

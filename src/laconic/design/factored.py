@@ -94,6 +94,13 @@ class FactoredDesign:
         U, S = linalg.qr(half[:, None] * Q, mode="economic", check_finite=False)
         return S @ (R @ self.C), U.T @ (half * z), U.T @ half
 
+    def rows(self, index: Index) -> Design:
+        """Return the design of these rows only."""
+        exact = self.exact
+        return FactoredDesign(
+            self.G[:, index], self.C, lambda columns: exact(columns)[index], self.index
+        )
+
     def share(self) -> Design:
         """Return the same factors, and what was computed from them, with a memory of its own."""
         assert self._lengths.size == self.C.shape[1]  # computed once, for all

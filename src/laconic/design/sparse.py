@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, diags_array
+from scipy.sparse import csc_array, csr_array
 
 from .._protocols import Array, Design, Index
+from ._memory import GramMemory
 from .dense import DenseDesign, cosine, is_everything
 
 # A part of the columns is made dense when its zeros cost less than their bookkeeping would.
@@ -34,14 +35,15 @@ class SparseDesign:
     array([1., 8.])
     """
 
-    def __init__(self, matrix: Any) -> None:
-        self.rows = csr_array(matrix)
-        self.columns = csc_array(self.rows)
+    def __init__(self, matrix: Any, memory: GramMemory | None = None) -> None:
+        self._memory = memory or GramMemory()
+        self.by_row = csr_array(matrix)
+        self.by_column = csc_array(self.by_row)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
-        n, p = self.rows.shape
+        n, p = self.by_row.shape
         return int(n), int(p)
 
     @property
@@ -51,44 +53,55 @@ class SparseDesign:
 
     def matvec(self, w: Array) -> Array:
         """Return ``Phi w``."""
-        return np.asarray(self.rows @ w, dtype=float)
+        return np.asarray(self.by_row @ w, dtype=float)
 
     def rmatvec(self, g: Array) -> Array:
         """Return ``Phi' g``."""
-        return np.asarray(self.columns.T @ g, dtype=float)
+        return np.asarray(self.by_column.T @ g, dtype=float)
 
     def square_rmatvec(self, r: Array) -> Array:
         """Return ``(Phi * Phi)' r``."""
         squares = csc_array(
-            (self.columns.data**2, self.columns.indices, self.columns.indptr), shape=self.shape
+            (self.by_column.data**2, self.by_column.indices, self.by_column.indptr), shape=self.shape
         )
         return np.asarray(squares.T @ r, dtype=float)
 
     def likeness(self, column: int) -> Array:
         """Return the absolute cosine between this column and each of the others."""
         lengths = np.sqrt(self.square_rmatvec(np.ones(self.shape[0])))
-        return cosine(self.rmatvec(self.columns[:, [column]].toarray()[:, 0]), lengths, column)
+        return cosine(self.rmatvec(self.by_column[:, [column]].toarray()[:, 0]), lengths, column)
 
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""
-        product = self.columns.T @ (diags_array(r) @ self.columns)
-        return np.asarray(product.toarray(), dtype=float)
+        return self._memory(r, lambda: self._gram(r))
+
+    def _gram(self, r: Array) -> Array:
+        rows = self.by_row
+        weighted = csr_array(
+            (rows.data * np.repeat(r, np.diff(rows.indptr)), rows.indices, rows.indptr), shape=self.shape
+        )
+        # The transpose of columns is stored by rows as well: a product without a conversion.
+        return np.asarray((self.by_column.T @ weighted).toarray(), dtype=float)
 
     def compress(self, r: Array, z: Array) -> tuple[Array, Array, Array]:
         """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``, dense: this is for few rows."""
         half = np.sqrt(r)
-        return np.asarray(half[:, None] * self.rows.toarray(), dtype=float), half * z, half
+        return np.asarray(half[:, None] * self.by_row.toarray(), dtype=float), half * z, half
+
+    def rows(self, index: Index) -> Design:
+        """Return the design of these rows only."""
+        return SparseDesign(self.by_row[index])
 
     def share(self) -> Design:
-        """Return itself: it remembers nothing."""
-        return self
+        """Return the same matrix with a memory of its own."""
+        return SparseDesign(self.by_row, self._memory.share())
 
     def keep(self, active: Index) -> Design:
         """Return these columns: dense if they are few and full enough, sparse otherwise."""
         if is_everything(active, self.shape[1]):
             return self
-        part = self.columns[:, active]
+        part = self.by_column[:, active]
         size = part.shape[0] * part.shape[1]
         if size <= _DENSE_ENTRIES and part.nnz >= _DENSE_FROM * size:
-            return DenseDesign(np.asarray(part.toarray(), dtype=float))
-        return SparseDesign(part)
+            return DenseDesign(np.asarray(part.toarray(), dtype=float), self._memory.keep(active))
+        return SparseDesign(part, self._memory.keep(active))

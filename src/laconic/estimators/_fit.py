@@ -53,6 +53,7 @@ def fit_output(
         problem = replace(problem, intercept=True)
         state = problem.empty()
     w = state.w[kept]
+    state = replace(state, metric=None)  # the posterior's curvature is that of the answer
     touching = problem.ridge(*problem.osculate(state), w)
     posterior = GaussianPosterior.from_ridge(replace(touching, weights=w, intercept=state.b))
     history = [record._replace(output=report.output) for record in answer.history]

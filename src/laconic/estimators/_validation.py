@@ -20,8 +20,8 @@ def check_weight(weight: Array, name: str) -> None:
         raise ValueError(f"{name} must be finite.")
     if (weight < 0).any():
         raise ValueError(f"{name} must not be negative.")
-    if weight.max() > 1e50:
-        raise ValueError(f"{name} must not exceed 1e50; only the weights' ratios and total matter.")
+    if weight.max(initial=0.0) > 1e20:
+        raise ValueError(f"{name} must not exceed 1e20: a weight counts how often its row was seen.")
     if not weight.any():
         raise ValueError(f"{name} must not be zero for every row.")
 

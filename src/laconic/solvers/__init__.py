@@ -1,7 +1,8 @@
 """Solvers: everything is an iterated weighted ridge, and one loop runs them all."""
 
 from ._choose import REGISTRY, choose_solver
-from ._loop import Problem, Record, Solution, Solver, State, Status, resume, solve
+from ._loop import Record, Solution, Solver, Status, resume, solve
+from ._problem import Problem, State
 from .em import EM
 from .newton import Newton
 from .proximal import Proximal

@@ -9,138 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._protocols import Array, Design, Index, Likelihood, Prior
-from ..linalg import Ridge, ridge
+from .._protocols import Array, Index, Prior
+from ._problem import Problem, State
 
 # A weight whose whole contribution to the latent is below this many standard errors cannot come back
 # under a prior that absorbs zeros, and nobody would miss it.
 _NEGLIGIBLE = 1e-7
-# The least curvature of a row, as a part of the largest.
-_LEAST_CURVATURE = 1e-10
 # How often optimality may be re-checked and pruned columns brought back before we say so.
 _MAX_REVIVALS = 10
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Maximise ``sum_i weight_i log p(y_i | f_i) - sum_j penalty((scale_j w_j)^2)``, ``f = Phi w + b``.
-
-    ``intercept`` says whether ``b`` is free; a penalised intercept is a column of the design.
-    ``scale`` measures each weight in units of its column, for starts that must not depend on units;
-    ``kernels`` says that the columns are many views of few directions.
-    """
-
-    design: Design
-    y: Array
-    likelihood: Likelihood
-    prior: Prior
-    weight: Array
-    intercept: bool
-    kernels: bool = False
-    scale: Array | None = None
-
-    def keep(self, active: Index) -> Self:
-        """Return the problem of these columns only."""
-        scale = None if self.scale is None else self.scale[active]
-        return replace(self, design=self.design.keep(active), scale=scale)
-
-    def penalty(self, w: Array) -> float:
-        """Return the penalty of all weights."""
-        scaled = w if self.scale is None else self.scale * w
-        return float(np.sum(self.prior.penalty(scaled**2)))
-
-    def variance(self, w: Array) -> Array:
-        """Return the variance of the Gaussian that touches the prior of each weight."""
-        if self.scale is None:
-            return self.prior.variance(w**2)
-        return self.prior.variance((self.scale * w) ** 2) / self.scale**2
-
-    def kinks(self) -> Array:
-        """Return the gradient that each weight withstands at zero."""
-        return self.prior.kink * (np.ones(self.design.shape[1]) if self.scale is None else self.scale)
-
-    def latent(self, w: Array, b: float) -> Array:
-        """Return ``Phi w + b``."""
-        return self.design.matvec(w) + b
-
-    def state(self, w: Array, b: float, likelihood: Likelihood, offset: float = 0.0) -> State:
-        """Return the state at these weights, with its objective."""
-        return self._at(w, b, self.latent(w, b), likelihood, offset)
-
-    def refit(self, w: Array, b: float, likelihood: Likelihood, offset: float = 0.0) -> State:
-        """Return the state at these weights with the likelihood's own parameters re-estimated."""
-        f = self.latent(w, b)
-        likelihood = likelihood.refit(self.y, f, self.weight, int(np.count_nonzero(w)))
-        return self._at(w, b, f, likelihood, offset)
-
-    def _at(self, w: Array, b: float, f: Array, likelihood: Likelihood, offset: float) -> State:
-        log_p, slope, curvature = likelihood.evaluate(self.y, f)
-        objective = float(self.weight @ log_p) - self.penalty(w) - offset
-        return State(w, b, f, likelihood, slope, curvature, objective, offset)
-
-    def empty(self) -> State:
-        """Return the model without columns: the best intercept, where it is free."""
-        none = self.keep(np.arange(0))
-        state = none.refit(np.zeros(0), 0.0, self.likelihood)
-        for _ in range(100 if self.intercept else 0):  # Newton on one number, by the bound's curvature
-            _, r = state.likelihood.surrogate(self.y, state.f, np.zeros_like(state.f))
-            information = float(self.weight @ r)
-            step = float(self.weight @ state.slope) / information
-            state = none.refit(state.w, state.b + step, state.likelihood)
-            if abs(step) * np.sqrt(information) < 1e-12:
-                break
-        return replace(state, w=np.zeros(self.design.shape[1]))
-
-    def osculate(self, state: State) -> tuple[Array, Array]:
-        """Return precision and target of the Gaussian with the likelihood's own curvature.
-
-        A well-classified row has next to none; a part of the largest keeps its target finite. The
-        gradient, and with it the answer, is untouched.
-        """
-        curvature = np.maximum(state.curvature, _LEAST_CURVATURE * state.curvature.max(initial=0.0))
-        curvature = np.maximum(curvature, np.finfo(float).tiny)
-        return self.weight * curvature, state.f + state.slope / curvature
-
-    def gradient(self, state: State) -> Array:
-        """Return the slope of the log-likelihood in each weight."""
-        return self.design.rmatvec(self.weight * state.slope)
-
-    def curvature(self, state: State) -> Array:
-        """Return minus the second derivative of the log-likelihood along each weight.
-
-        The intercept is eliminated; the inverse square root is a weight's standard error if it were
-        alone.
-        """
-        r = self.weight * state.curvature
-        diagonal = self.design.square_rmatvec(r)
-        if self.intercept:
-            diagonal = diagonal - self.design.rmatvec(r) ** 2 / max(r.sum(), np.finfo(float).tiny)
-        return np.maximum(diagonal, 0.0)
-
-    def ridge(self, r: Array, z: Array, w: Array) -> Ridge:
-        """Solve the weighted ridge problem that touches prior and likelihood at ``w``."""
-        return ridge(self.design, r, z, self.variance(w), intercept=self.intercept)
-
-
-@dataclass(frozen=True)
-class State:
-    """What the next step needs."""
-
-    w: Array
-    b: float
-    f: Array
-    likelihood: Likelihood
-    slope: Array  # of the log-likelihood in f
-    curvature: Array  # minus its second derivative
-    objective: float
-    # What pruning took from or gave to the objective: an improper prior has no level of its own, and
-    # with this one the objective of an ascent method never drops.
-    offset: float
 
 
 class Record(NamedTuple):
@@ -214,15 +95,16 @@ def solve(
         problem, state, active = _prune(problem, state, active, state.w != 0)
     elif solver.prunes and problem.prior.kink == 0:
         state = _off_zero(problem, state)
+    lengths = _lengths(problem, solver)
     history: list[Record] = []
     began, revivals = time.perf_counter(), 0
     message, stopped = None, False
     for iteration in range(1, max_iter + 1):
         new = solver.step(problem, state)
         message = solver.done(problem, state, new, tol)
-        alive, state = _alive(problem, new, solver), new
+        alive, state = _alive(new, lengths), new
         if not alive.all():  # the answer has still to settle on what is left
-            message = None
+            message, lengths = None, None if lengths is None else lengths[alive]
             problem, state, active = _prune(problem, state, active, alive)
         kept, seconds = int(np.count_nonzero(state.w)), time.perf_counter() - began
         history.append(Record(iteration, state.objective, kept, seconds))
@@ -232,6 +114,7 @@ def solve(
             if revived.size:
                 revivals, message = revivals + 1, None
                 problem, state, active = _revive(full, state, active, revived)
+                lengths = _lengths(problem, solver)
         if message is not None or stopped:
             break
     converged = message is not None
@@ -258,7 +141,8 @@ def resume(
     The objective continues from its last value: the two priors' levels are not comparable.
     """
     problem, old = replace(answer.problem, prior=prior), answer.state
-    start = _carry_on(old, problem.state(old.w, old.b, old.likelihood))
+    lost = answer.problem.penalty(old.w) - problem.penalty(old.w)
+    start = replace(old, offset=old.offset + lost)
     done, last = len(answer.history), answer.history[-1]
 
     def count_on(record: Record) -> Record:
@@ -276,14 +160,25 @@ def resume(
     )
 
 
-def _alive(problem: Problem, state: State, solver: Solver) -> Mask:
+def _lengths(problem: Problem, solver: Solver) -> Array | None:
+    """Return the length of each column if the solver prunes by it."""
     if not solver.prunes or problem.prior.kink == 0:
+        return None
+    return np.sqrt(problem.design.square_rmatvec(problem.weight))
+
+
+def _alive(state: State, lengths: Array | None) -> Mask:
+    """Return which weights are worth more than nothing to the latent, in standard errors at the most."""
+    if lengths is None:
         return np.ones(state.w.size, dtype=bool)
-    return np.abs(state.w) * np.sqrt(problem.curvature(state)) > _NEGLIGIBLE
+    sharpest = np.sqrt(state.curvature.max(initial=0.0))
+    return np.asarray(np.abs(state.w) * lengths * sharpest > _NEGLIGIBLE)
 
 
 def _prune(problem: Problem, state: State, active: Index, alive: Mask) -> tuple[Problem, State, Index]:
     """Return problem, state and index of the columns that are alive."""
+    if alive.all():
+        return problem, state, active
     index = np.flatnonzero(alive)
     problem = problem.keep(index)
     return (

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtri
 
-from .._protocols import Array
-from ..linalg import damped_least_squares
-from ..priors import Laplace
-from ._loop import Problem, State, solve
+from ..linalg import damped_least_squares, ridge
+from ..priors import Gaussian, Laplace
+from ._loop import flat, solve
+from ._problem import Problem, State
+from ._steps import newton_step
 from .proximal import Proximal
 
 # Part of the universal threshold sqrt(2 log p) at which the lasso start is solved: low enough that a
@@ -19,6 +21,12 @@ from .proximal import Proximal
 # problems anything from .002 to .02 does equally well.
 _START_RATE = 0.3
 _START_RATE_KERNELS = 0.005
+# Columns of noise that may enter the start of a problem with very many columns.
+_CROWD = 500
+# Rows on which a tall problem starts, and the width of its prior in standard errors: wide enough to be
+# no prior, narrow enough that separable classes do not run away.
+_ENOUGH_ROWS = 20_000
+_FLAT = 100.0
 # The noise of a regression (or the curvature of a classifier) and the lasso at that noise are found
 # in turn, this often.
 _SWEEPS = 3
@@ -30,26 +38,54 @@ _MOST_GAIN = 0.5
 
 def ridge_start(problem: Problem, damping: float) -> State:
     """Return the ridge estimate of labels 0/1 or targets, step 2 of [FJ01]'s algorithm."""
-    return _least_squares(problem, np.full(problem.design.shape[1], damping))
-
-
-def scaled_ridge_start(problem: Problem, part: float = 1e-2) -> State:
-    """Return a ridge estimate whose penalty is a part of each column's own squared length."""
-    lengths = problem.design.square_rmatvec(problem.weight)
-    return _least_squares(problem, np.maximum(part * lengths, np.finfo(float).tiny))
-
-
-def _least_squares(problem: Problem, damping: Array) -> State:
-    target = problem.likelihood.first_target(problem.y)
-    T, t, one = problem.design.compress(problem.weight, target)
+    T, t, one = problem.design.compress(problem.weight, problem.likelihood.first_target(problem.y))
     centre, level = np.zeros(T.shape[1]), 0.0
     if problem.intercept:
         total = problem.weight.sum()
         centre, level = (one @ T) / total, float(one @ t) / total
         T, t = T - np.outer(one, centre), t - level * one
-    root = 1 / np.sqrt(damping)
-    w = root * damped_least_squares(T * root, t, 1.0)
+    w = damped_least_squares(T, t, damping)
     return problem.refit(w, level - float(centre @ w), problem.likelihood)
+
+
+def scaled_ridge_start(problem: Problem, part: float = 1e-2) -> State:
+    """Return a ridge estimate whose penalty is a part of each column's own squared length."""
+    lengths = problem.design.square_rmatvec(problem.weight)
+    variance = 1 / np.maximum(part * lengths, np.finfo(float).tiny)
+    target = problem.likelihood.first_target(problem.y)
+    answer = ridge(problem.design, problem.weight, target, variance, intercept=problem.intercept)
+    return problem.refit(answer.weights, answer.intercept, problem.likelihood)
+
+
+class _Climb:
+    """Newton's method and nothing else, for starts."""
+
+    prunes = False
+
+    def init(self, problem: Problem) -> State:
+        return problem.empty()
+
+    def step(self, problem: Problem, state: State) -> State:
+        return newton_step(problem, state)
+
+    def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
+        return flat(problem, old, new, tol)
+
+
+def smooth_start(problem: Problem) -> State:
+    """Return weights with next to no prior, found on a part of the rows if there are many.
+
+    One row in so many knows the weights to a few standard errors of the whole; from there Newton's
+    method needs two or three passes over all rows.
+    """
+    n = problem.design.shape[0]
+    part = problem if n <= _ENOUGH_ROWS else problem.rows(np.arange(0, n, n // _ENOUGH_ROWS))
+    start = scaled_ridge_start(part)
+    scale = np.sqrt(part.curvature(start))
+    free = replace(part, prior=Gaussian(width=_FLAT), scale=np.where(scale > 0, scale, 1.0))
+    begin = free.state(start.w, start.b, start.likelihood)
+    answer = solve(free, _Climb(), start=begin, max_iter=20, tol=1e-6).state
+    return problem.refit(answer.w, answer.b, answer.likelihood)
 
 
 def l1_start(problem: Problem) -> State:
@@ -65,7 +101,9 @@ def l1_start(problem: Problem) -> State:
     for _ in range(_SWEEPS):
         scale = np.sqrt(problem.curvature(state))
         candidates = max(int(np.count_nonzero(scale)), 2)  # a constant column is none
-        rate = part * float(np.sqrt(2 * np.log(candidates)))
+        # Of p columns of noise, at most so many exceed this threshold on average.
+        crowd = float(ndtri(1 - min(_CROWD / (2 * candidates), 0.5)))
+        rate = max(part * float(np.sqrt(2 * np.log(candidates))), crowd)
         fixed = replace(problem, prior=Laplace(rate=rate), scale=np.where(scale > 0, scale, 1.0))
         lasso = Proximal(fit_noise=False, certify=False)
         tol = min(_START_GAIN, _MOST_GAIN / problem.weight.sum())

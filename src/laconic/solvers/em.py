@@ -7,20 +7,10 @@ from typing import Literal
 import numpy as np
 
 from .._component import Component, is_positive, require
-from ._loop import Problem, State, flat
+from ._loop import flat
+from ._problem import Problem, State
 from ._starts import ridge_start
-
-
-def em_step(problem: Problem, state: State) -> State:
-    """Return the state after one E-step and one M-step; the objective never drops.
-
-    Both prior and likelihood are replaced by the Gaussians that touch them, eqs. (6) and (15) of
-    [FJ01], and the weighted ridge problem is solved, eq. (16); then the noise variance, eq. (3) of
-    [F01].
-    """
-    z, r = state.likelihood.surrogate(problem.y, state.f, np.zeros_like(state.f))
-    answer = problem.ridge(problem.weight * r, z, state.w)
-    return problem.refit(answer.weights, answer.intercept, state.likelihood, state.offset)
+from ._steps import em_step
 
 
 class EM(Component):

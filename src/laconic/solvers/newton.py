@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from .._component import Component, require
-from ._loop import Problem, State, flat
-from ._starts import l1_start, scaled_ridge_start
-from .em import em_step
+from ._loop import flat
+from ._problem import Problem, State
+from ._starts import l1_start, scaled_ridge_start, smooth_start
+from ._steps import newton_step
 
-_HALVINGS = 20
+# From this many observations for each column on, the data alone determine every weight.
+_TALL = 20
 
 
 class Newton(Component):
@@ -27,7 +28,8 @@ class Newton(Component):
     start : {"auto", "ridge", "l1"}, default="auto"
         Where to begin. ``"l1"`` solves a convex lasso problem at the noise's own level first, without
         a parameter and in the columns' own units; ``"ridge"`` spreads the weight over all columns.
-        ``"auto"`` takes ``"l1"`` for priors that absorb zeros and ``"ridge"`` for the others.
+        ``"auto"`` takes ``"l1"`` for priors that absorb zeros and ``"ridge"`` for the others; features
+        that are outnumbered twenty to one by observations start where the likelihood alone puts them.
     """
 
     prunes = True
@@ -42,22 +44,15 @@ class Newton(Component):
 
     def init(self, problem: Problem) -> State:
         """Return the start."""
-        sparse = np.isinf(problem.prior.kink) if self.start == "auto" else self.start == "l1"
-        return l1_start(problem) if sparse else scaled_ridge_start(problem)
+        if self.start == "l1" or (self.start == "auto" and np.isinf(problem.prior.kink)):
+            n_seen, p = problem.weight.sum(), problem.design.shape[1]
+            tall = self.start == "auto" and not problem.kernels and n_seen >= _TALL * p
+            return smooth_start(problem) if tall else l1_start(problem)
+        return scaled_ridge_start(problem)
 
     def step(self, problem: Problem, state: State) -> State:
         """Return the state after one safeguarded Newton step."""
-        answer = problem.ridge(*problem.osculate(state), state.w)
-        dw, db = answer.weights - state.w, answer.intercept - state.b
-        for halving in range(_HALVINGS):
-            t = 0.5**halving
-            w, b = state.w + t * dw, state.b + t * db
-            new = problem.refit(w, b, state.likelihood, state.offset)
-            if new.objective >= state.objective:
-                return new
-        new = em_step(problem, state)
-        # At the answer rounding alone decides; an ascent method then stays where it is.
-        return new if new.objective >= state.objective else replace(state)
+        return newton_step(problem, state)
 
     def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
         """Return a sentence if the objective has stopped rising."""

@@ -9,7 +9,8 @@ import numpy as np
 from .._component import Component
 from .._protocols import Array, Index
 from ..linalg import solve_semidefinite
-from ._loop import Problem, State, flat
+from ._loop import flat
+from ._problem import Problem, State
 
 # Columns taken into the working set at once, at the least; it doubles with the support.
 _GROWTH = 10

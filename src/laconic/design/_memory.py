@@ -1,0 +1,49 @@
+"""The last Gram matrix, remembered with its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .._protocols import Array, Index
+
+
+class GramMemory:
+    """What a design knows of ``Phi' diag(r) Phi`` from the last time it was asked.
+
+    EM for the probit model asks for the same one at every iteration, a regression for a multiple of
+    it, and pruning only strikes rows and columns.
+    """
+
+    def __init__(self, known: tuple[Array, Array] | None = None) -> None:
+        self._known = known
+
+    def __call__(self, r: Array, compute: Callable[[], Array]) -> Array:
+        """Return the Gram matrix for these weights, computed only if it must be."""
+        ratio = None if self._known is None else _proportion(r, self._known[0])
+        if self._known is None or ratio is None:
+            self._known, ratio = (r.copy(), compute()), 1.0
+        gram = self._known[1]
+        return gram if ratio == 1.0 else ratio * gram
+
+    def keep(self, active: Index) -> GramMemory:
+        """Return what is known of these columns."""
+        if self._known is None:
+            return GramMemory()
+        r, gram = self._known
+        return GramMemory((r, gram[np.ix_(active, active)]))
+
+    def share(self) -> GramMemory:
+        """Return a memory that starts from the same and goes its own way."""
+        return GramMemory(self._known)
+
+
+def _proportion(r: Array, known: Array) -> float | None:
+    """Return ``r / known`` if that is one number (the noise of a regression has changed), else None."""
+    if not known.size:
+        return None
+    if np.array_equal(r, known):
+        return 1.0
+    ratio = float(r.sum() / known.sum())
+    return ratio if np.allclose(r, ratio * known, rtol=1e-14, atol=0.0) else None

@@ -1,0 +1,175 @@
+"""What is asked, and where a solver stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from .._protocols import Array, Design, Index, Likelihood, Prior
+from ..linalg import Quadratic, Ridge, ridge
+
+# The least curvature of a row, as a part of the largest.
+_LEAST_CURVATURE = 1e-10
+# From this many entries on a curvature is used again while it is within this part of the present one.
+_MANY = 1_000_000
+_STALE = 0.1
+# How often the prior is touched anew on one quadratic, at the most.
+_DEPTH = 50
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Maximise ``sum_i weight_i log p(y_i | f_i) - sum_j penalty((scale_j w_j)^2)``, ``f = Phi w + b``.
+
+    ``intercept`` says whether ``b`` is free; a penalised intercept is a column of the design.
+    ``scale`` measures each weight in units of its column, for starts that must not depend on units;
+    ``kernels`` says that the columns are many views of few directions.
+    """
+
+    design: Design
+    y: Array
+    likelihood: Likelihood
+    prior: Prior
+    weight: Array
+    intercept: bool
+    kernels: bool = False
+    scale: Array | None = None
+
+    def keep(self, active: Index) -> Self:
+        """Return the problem of these columns only."""
+        scale = None if self.scale is None else self.scale[active]
+        return replace(self, design=self.design.keep(active), scale=scale)
+
+    def rows(self, index: Index) -> Self:
+        """Return the problem of these rows only."""
+        design = self.design.rows(index)
+        return replace(self, design=design, y=self.y[index], weight=self.weight[index])
+
+    def penalty(self, w: Array) -> float:
+        """Return the penalty of all weights."""
+        scaled = w if self.scale is None else self.scale * w
+        return float(np.sum(self.prior.penalty(scaled**2)))
+
+    def variance(self, w: Array) -> Array:
+        """Return the variance of the Gaussian that touches the prior of each weight."""
+        if self.scale is None:
+            return self.prior.variance(w**2)
+        return self.prior.variance((self.scale * w) ** 2) / self.scale**2
+
+    def kinks(self) -> Array:
+        """Return the gradient that each weight withstands at zero."""
+        return self.prior.kink * (np.ones(self.design.shape[1]) if self.scale is None else self.scale)
+
+    def latent(self, w: Array, b: float) -> Array:
+        """Return ``Phi w + b``."""
+        return self.design.matvec(w) + b
+
+    def state(self, w: Array, b: float, likelihood: Likelihood, offset: float = 0.0) -> State:
+        """Return the state at these weights, with its objective."""
+        return self._at(w, b, self.latent(w, b), likelihood, offset)
+
+    def refit(self, w: Array, b: float, likelihood: Likelihood, offset: float = 0.0) -> State:
+        """Return the state at these weights with the likelihood's own parameters re-estimated."""
+        f = self.latent(w, b)
+        likelihood = likelihood.refit(self.y, f, self.weight, int(np.count_nonzero(w)))
+        return self._at(w, b, f, likelihood, offset)
+
+    def _at(self, w: Array, b: float, f: Array, likelihood: Likelihood, offset: float) -> State:
+        log_p, slope, curvature = likelihood.evaluate(self.y, f)
+        objective = float(self.weight @ log_p) - self.penalty(w) - offset
+        return State(w, b, f, likelihood, slope, curvature, objective, None, offset)
+
+    def empty(self) -> State:
+        """Return the model without columns: the best intercept, where it is free."""
+        none = self.keep(np.arange(0))
+        state = none.refit(np.zeros(0), 0.0, self.likelihood)
+        for _ in range(100 if self.intercept else 0):  # Newton's method on one number
+            information = float(self.osculate(state)[0].sum())
+            step = float(self.weight @ state.slope) / information
+            state = none.refit(state.w, state.b + step, state.likelihood)
+            if abs(step) * np.sqrt(information) < 1e-9:
+                break
+        return replace(state, w=np.zeros(self.design.shape[1]))
+
+    def osculate(self, state: State) -> tuple[Array, Array]:
+        """Return precision and target of the Gaussian with the likelihood's own curvature.
+
+        A well-classified row has next to none; a part of the largest keeps its target finite. The
+        gradient, and with it the answer, is untouched.
+        """
+        curvature = state.curvature if state.metric is None else state.metric
+        curvature = np.maximum(curvature, _LEAST_CURVATURE * curvature.max(initial=0.0))
+        curvature = np.maximum(curvature, np.finfo(float).tiny)
+        return self.weight * curvature, state.f + state.slope / curvature
+
+    def remember(self, old: State, new: State) -> State:
+        """Return the new state with the old one's curvature, where that is worth more than it costs.
+
+        The gradient is exact, so the answer is the same; on many rows the Gram matrix of the last
+        curvature, already there, makes a step that is nearly as good in a tenth of the time.
+        """
+        if not self.many_rows:
+            return new
+        metric = old.curvature if old.metric is None else old.metric
+        if np.abs(new.curvature - metric).mean() > _STALE * metric.mean():
+            return new
+        return replace(new, metric=metric)
+
+    def gradient(self, state: State) -> Array:
+        """Return the slope of the log-likelihood in each weight."""
+        return self.design.rmatvec(self.weight * state.slope)
+
+    def curvature(self, state: State) -> Array:
+        """Return minus the second derivative of the log-likelihood along each weight.
+
+        The intercept is eliminated; the inverse square root is a weight's standard error if it were
+        alone.
+        """
+        r = self.weight * state.curvature
+        diagonal = self.design.square_rmatvec(r)
+        if self.intercept:
+            diagonal = diagonal - self.design.rmatvec(r) ** 2 / max(r.sum(), np.finfo(float).tiny)
+        return np.maximum(diagonal, 0.0)
+
+    def ridge(self, r: Array, z: Array, w: Array) -> Ridge:
+        """Solve the weighted ridge problem that touches prior and likelihood at ``w``."""
+        return ridge(self.design, r, z, self.variance(w), intercept=self.intercept)
+
+    def deep_ridge(self, r: Array, z: Array, w: Array) -> Ridge:
+        """Solve it again and again, the prior touched anew each time, until the weights settle.
+
+        All of that happens in the space of the columns: on many rows it costs next to nothing.
+        """
+        quadratic = Quadratic.of(self.design, r, z, intercept=self.intercept)
+        answer = quadratic.ridge(self.variance(w))
+        for _ in range(_DEPTH):
+            old, answer = answer.weights, quadratic.ridge(self.variance(answer.weights))
+            if np.abs(answer.weights - old).max(initial=0.0) <= 1e-8 * np.abs(old).max(initial=0.0):
+                break
+        return answer
+
+    @property
+    def many_rows(self) -> bool:
+        """Whether a pass over the rows costs more than a factorisation of the columns' size."""
+        n, p = self.design.shape
+        return n * p >= _MANY and n >= 4 * p
+
+
+@dataclass(frozen=True)
+class State:
+    """What the next step needs."""
+
+    w: Array
+    b: float
+    f: Array
+    likelihood: Likelihood
+    slope: Array  # of the log-likelihood in f
+    curvature: Array  # minus its second derivative
+    objective: float
+    # The curvature that the next Newton step goes by, if it is still good; its own otherwise.
+    metric: Array | None
+    # What pruning took from or gave to the objective: an improper prior has no level of its own, and
+    # with this one the objective of an ascent method never drops.
+    offset: float
