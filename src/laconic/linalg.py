@@ -74,7 +74,7 @@ class Factor:
         lower, failed = _cholesky(matrix)
         self._lower = None if failed else lower
         if failed:
-            values, self._vectors = linalg.eigh(matrix, check_finite=False)
+            values, self._vectors = symmetric_eigen(matrix)
             self._values = np.maximum(values, 1.0)
 
     def whiten(self, b: Array) -> Array:
@@ -190,6 +190,18 @@ def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept
     return Ridge(weights, level - float(centre @ weights), centre, spread, root, factor, T)
 
 
+def thin_qr(A: Array) -> tuple[Array, Array]:
+    """Return ``Q`` with orthonormal columns and upper triangular ``R``, ``A = Q R``."""
+    Q, R = linalg.qr(A, mode="economic", check_finite=False)
+    return np.asarray(Q), np.asarray(R)
+
+
+def symmetric_eigen(A: Array) -> tuple[Array, Array]:
+    """Return eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
+    values, vectors = linalg.eigh(A, check_finite=False)
+    return np.asarray(values), np.asarray(vectors)
+
+
 def damped_least_squares(A: Array, b: Array, damping: float) -> Array:
     """Return the minimiser of ``|A w - b|^2 + damping |w|^2``, through the singular values of ``A``.
 
@@ -269,7 +281,7 @@ def pivoted_cholesky(
 _BLOCK = 16
 _FIRST_RANK = 64
 # A column of the block whose rest has fallen to this part of the largest is left for later.
-_REDUNDANT = 1e-3
+_REDUNDANT = 1e-4
 
 
 def spread(rest: Array, size: int) -> Index:
@@ -285,15 +297,6 @@ def spread(rest: Array, size: int) -> Index:
 
 def _small_cholesky(A: Array, least: float) -> tuple[Index, Array]:
     """Return pivots and lower factor of a small matrix, down to diagonal elements of ``least``."""
-    rest, size = A.copy(), A.shape[0]
-    rows: list[int] = []
-    while len(rows) < size:
-        diagonal = np.diag(rest)
-        pivot = int(np.argmax(diagonal))
-        if rows and diagonal[pivot] < least:
-            break
-        rows.append(pivot)
-        rest = rest - np.outer(rest[:, pivot], rest[pivot]) / diagonal[pivot]
-        rest[pivot, :] = rest[:, pivot] = 0.0
-    order = np.array(rows)
-    return order, _cholesky(A[np.ix_(order, order)])[0]
+    factor, pivots, rank, _ = lapack.dpstrf(A, lower=1, tol=least)
+    rank = max(int(rank), 1)
+    return np.asarray(pivots[:rank], dtype=np.intp) - 1, np.tril(factor[:rank, :rank])

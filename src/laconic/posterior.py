@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy import linalg
 
 from ._protocols import Array, Seed
-from .linalg import Ridge
+from .linalg import Ridge, symmetric_eigen
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class GaussianPosterior:
             unlearnt = float((answer.factor.whiten(np.eye(k)) ** 2).sum())
             return cls(*common, root, None, k - unlearnt)
         # T = U s V': what the data have learnt along V is s^2 / (1 + s^2).
-        values, U = linalg.eigh(answer.dual @ answer.dual.T, check_finite=False)
+        values, U = symmetric_eigen(answer.dual @ answer.dual.T)
         seen = values > values[-1] * 1e-14 if values.size else values > 0
         s2 = values[seen]
         V = (U[:, seen].T @ answer.dual).T / np.sqrt(s2)

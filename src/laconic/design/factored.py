@@ -7,9 +7,9 @@ from copy import copy
 from functools import cached_property
 
 import numpy as np
-from scipy import linalg
 
 from .._protocols import Array, Design, Index
+from ..linalg import thin_qr
 from .dense import DenseDesign, cosine, is_everything
 
 
@@ -83,15 +83,15 @@ class FactoredDesign:
     def _orthogonal(self) -> tuple[Array, Array]:
         """Return an orthonormal basis ``Q`` of the constant and the rows of ``G``, and ``Q'G'``."""
         n = self.G.shape[1]
-        Q = linalg.qr(np.column_stack([np.ones(n), self.G.T]), mode="economic", check_finite=False)[0]
-        return np.asarray(Q), np.asarray(Q.T @ self.G.T)
+        Q, _ = thin_qr(np.column_stack([np.ones(n), self.G.T]))
+        return Q, np.asarray(Q.T @ self.G.T)
 
     def compress(self, r: Array, z: Array) -> tuple[Array, Array, Array]:
         """Return the problem projected onto the span of the factor and the constant."""
         Q, R = self._orthogonal
         half = np.sqrt(r)
         # R^(1/2) Q = U S: thin, orthonormal U also where weights of zero have taken rows away.
-        U, S = linalg.qr(half[:, None] * Q, mode="economic", check_finite=False)
+        U, S = thin_qr(half[:, None] * Q)
         return S @ (R @ self.C), U.T @ (half * z), U.T @ half
 
     def rows(self, index: Index) -> Design:

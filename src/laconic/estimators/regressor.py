@@ -51,10 +51,10 @@ class SparseBayesRegressor(RegressorMixin, SparseBayesBase):  # type: ignore[mis
         Most iterations.
     tol : float, default=1e-8
         An iteration that gains less than this many nats per observation is the last.
-    rank_tol : float, default=1e-8
+    rank_tol : float, default=1e-7
         A kernel matrix is never formed; it is factored until no diagonal element misses more than
         this part of the largest. Kernels are chosen by the factors and weighted by themselves, so the
-        default gives the weights of the full matrix.
+        default gives the weights of the full matrix to 1e-5 of the largest.
     max_rank : int, default=1000
         Rank at which the factorisation stops all the same. ``status_`` says so when it does: kernels
         are then chosen by a Nystrom approximation.
@@ -111,7 +111,7 @@ class SparseBayesRegressor(RegressorMixin, SparseBayesBase):  # type: ignore[mis
         solver: Any = "auto",
         max_iter: int = 1000,
         tol: float = 1e-8,
-        rank_tol: float = 1e-8,
+        rank_tol: float = 1e-7,
         max_rank: int = 1000,
         n_jobs: int | None = None,
         warm_start: bool = False,

@@ -13,7 +13,7 @@ class Logistic(Binary):
     r"""Logistic likelihood, :math:`P(y = 1 \mid f) = \sigma(f)`; labels are -1, +1.
 
     The touching Gaussian is Jaakkola and Jordan's with :math:`\xi^2 = m^2 + v`: precision
-    :math:`\tanh(\xi/2)/(2\xi)` and bound :math:`\log\sigma(\xi) + (y m - \xi)/2`, eq. (9) of [GRID]_.
+    :math:`\tanh(\xi/2)/(2\xi)` and bound :math:`\log\sigma(\xi) + (y m - \xi)/2`, [JJ00]_.
 
     Examples
     --------
@@ -24,7 +24,8 @@ class Logistic(Binary):
 
     References
     ----------
-    .. [GRID] Relevance vector machines on grids: paper 004 of the project's sources.
+    .. [JJ00] T. Jaakkola, M. Jordan, Bayesian parameter estimation via variational methods, Statistics
+       and Computing 10, 2000.
     """
 
     def log_prob(self, y: Array, f: Array) -> Array:

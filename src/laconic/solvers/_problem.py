@@ -13,7 +13,7 @@ from ..linalg import Quadratic, Ridge, ridge
 # The least curvature of a row, as a part of the largest.
 _LEAST_CURVATURE = 1e-10
 # From this many entries on a curvature is used again while it is within this part of the present one.
-_MANY = 1_000_000
+_MANY = 100_000
 _STALE = 0.1
 # How often the prior is touched anew on one quadratic, at the most.
 _DEPTH = 50

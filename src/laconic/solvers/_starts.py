@@ -33,7 +33,7 @@ _SWEEPS = 3
 # A start need not be exact: the last columns brought less than this many nats per observation, and
 # less than this many in all.
 _START_GAIN = 2e-4
-_MOST_GAIN = 0.5
+_MOST_GAIN = 2.0
 
 
 def ridge_start(problem: Problem, damping: float) -> State:
@@ -101,9 +101,10 @@ def l1_start(problem: Problem) -> State:
     for _ in range(_SWEEPS):
         scale = np.sqrt(problem.curvature(state))
         candidates = max(int(np.count_nonzero(scale)), 2)  # a constant column is none
-        # Of p columns of noise, at most so many exceed this threshold on average.
-        crowd = float(ndtri(1 - min(_CROWD / (2 * candidates), 0.5)))
-        rate = max(part * float(np.sqrt(2 * np.log(candidates))), crowd)
+        rate = part * float(np.sqrt(2 * np.log(candidates)))
+        if not problem.kernels:
+            # Of p columns of noise, at most so many exceed this threshold on average.
+            rate = max(rate, float(ndtri(1 - min(_CROWD / (2 * candidates), 0.5))))
         fixed = replace(problem, prior=Laplace(rate=rate), scale=np.where(scale > 0, scale, 1.0))
         lasso = Proximal(fit_noise=False, certify=False)
         tol = min(_START_GAIN, _MOST_GAIN / problem.weight.sum())

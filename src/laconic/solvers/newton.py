@@ -20,8 +20,8 @@ class Newton(Component):
     r"""Newton's method on the likelihood, the touching Gaussian for the prior, step halving.
 
     The bound of EM has curvature 1 everywhere; the true curvature of a probit is that only for a
-    hopelessly misclassified row. Using it takes a thirtieth of the iterations (FINDINGS; `make bench`)
-    to the same stationary points: the gradient is zero at the answer.
+    hopelessly misclassified row. Using it takes far fewer iterations (``python -m benchmarks run
+    solves``) to the same stationary points: the gradient is zero at the answer.
 
     Parameters
     ----------
