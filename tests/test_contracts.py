@@ -94,6 +94,8 @@ def discover(kind):
     """Every public concrete class defined in a module of the package."""
     package = importlib.import_module(f"laconic.{kind}")
     for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if info.name.rpartition(".")[2].startswith("_"):
+            continue  # a private module holds parts, not components
         module = importlib.import_module(info.name)
         for name, cls in inspect.getmembers(module, inspect.isclass):
             own = cls.__module__ == info.name and not name.startswith("_")

@@ -209,8 +209,9 @@ def test_pivoted_cholesky_reaches_its_tolerance(tol):
         fetched.append(index.size)
         return K[:, index]
 
-    G, left = pivoted_cholesky(columns, np.ones(300), tol=tol, max_rank=300)
+    G, pivots, left = pivoted_cholesky(columns, np.ones(300), tol=tol, max_rank=300)
     assert left <= tol
+    assert np.unique(pivots).size == G.shape[0]
     # A positive semi-definite rest is bounded by its diagonal.
     assert np.abs(K - G.T @ G).max() <= tol + 1e-12
     assert sum(fetched) < 3 * G.shape[0] + 16, "columns are fetched about once per pivot"
@@ -218,13 +219,13 @@ def test_pivoted_cholesky_reaches_its_tolerance(tol):
 
 def test_pivoted_cholesky_stops_at_its_cap_and_says_what_is_left():
     K = np.eye(50)
-    G, left = pivoted_cholesky(lambda index: K[:, index], np.ones(50), tol=1e-8, max_rank=20)
+    G, _, left = pivoted_cholesky(lambda index: K[:, index], np.ones(50), tol=1e-8, max_rank=20)
     assert G.shape == (20, 50)
     assert left == 1.0
 
 
 def test_pivoted_cholesky_of_nothing():
-    G, left = pivoted_cholesky(
+    G, _, left = pivoted_cholesky(
         lambda index: np.zeros((4, index.size)), np.zeros(4), tol=1e-8, max_rank=4
     )
     assert G.shape == (0, 4)

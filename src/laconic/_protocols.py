@@ -17,6 +17,7 @@ class Factors(NamedTuple):
 
     G: Array  # (rank, rows)
     C: Array  # (rank, columns)
+    pivots: Index  # the columns that span it
     left: float  # what the product misses, as a part of the largest entry
 
 

@@ -229,7 +229,7 @@ def pivoted_cholesky(
     tol: float,
     max_rank: int,
     dtype: DTypeLike = np.float64,
-) -> tuple[Array, float]:
+) -> tuple[Array, Index, float]:
     r"""Factor a positive semi-definite matrix as :math:`K \approx G^T G` without forming it.
 
     Pivots come from where the diagonal of what is left, :math:`K - G^T G`, is large. They are taken in
@@ -252,6 +252,7 @@ def pivoted_cholesky(
     Returns
     -------
     G : ndarray of shape (rank, n)
+    pivots : ndarray of shape (rank,)
     left : float
         Largest diagonal element of the rest, as a part of the largest of ``K``.
     """
@@ -259,7 +260,7 @@ def pivoted_cholesky(
     rest = np.where(diagonal > 1e-150, diagonal, 0.0).astype(np.float64)
     n, largest = rest.size, float(rest.max(initial=0.0))
     G = np.empty((min(_FIRST_RANK, max_rank, n), n), dtype=dtype)
-    rank = 0
+    rank, pivots = 0, np.zeros(0, dtype=np.intp)
     while rank < min(max_rank, n) and rest.max(initial=0.0) > tol * largest:
         chosen = spread(rest, min(_BLOCK, max_rank - rank))
         new = columns(chosen).T - G[:rank, chosen].T @ G[:rank]
@@ -272,9 +273,10 @@ def pivoted_cholesky(
         G[rank : rank + order.size] = new
         rest = np.maximum(rest - np.einsum("ij,ij->j", new, new), 0.0)
         rest[chosen[order]] = 0.0
+        pivots = np.append(pivots, chosen[order])
         rank += order.size
     left = float(rest.max(initial=0.0)) / largest if largest > 0 else 0.0
-    return G[:rank], left
+    return G[:rank], pivots, left
 
 
 # Columns fetched at once: enough for matrix products, few enough that most are still needed.

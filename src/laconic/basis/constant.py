@@ -59,4 +59,4 @@ class WithConstant:
         C = np.zeros((rest.C.shape[0] + 1, rest.C.shape[1] + 1), dtype=rest.C.dtype)
         C[0, 0], C[1:, 1:] = 1.0, rest.C
         G = np.vstack([np.ones((1, rest.G.shape[1]), dtype=rest.G.dtype), rest.G])
-        return Factors(G, C, rest.left)
+        return Factors(G, C, np.append(0, rest.pivots + 1), rest.left)

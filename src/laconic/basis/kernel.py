@@ -11,6 +11,11 @@ from scipy.sparse import issparse
 from .._protocols import Array, Factors, Index, Kernel
 from ..linalg import check_largest, pivoted_cholesky
 
+# When a factorisation may need more than the rank it is allowed, it is tried first on a sample of so
+# many rows for each rank; with fewer than this many times more rows there is nothing to be gained.
+_SAMPLE = 4
+_MANY = 4
+
 
 def distinct_rows(X: Any) -> tuple[Index, Index]:
     """Return the index of the first of each set of equal rows, and the set of every row.
@@ -90,14 +95,24 @@ class KernelBasis:
         """Return the kernel matrix on the training rows as a product of thin matrices."""
         if self.rows is None or not self.kernel.positive:
             return None
-        diagonal = self.kernel.diag(self.centres)
-        check_largest(diagonal)  # no entry is larger
-        C, left = pivoted_cholesky(
-            lambda index: self.kernel(self.centres, self.centres[index]),
-            diagonal,
+        check_largest(self.kernel.diag(self.centres))  # no entry is larger
+        n = self.n_columns
+        if n > _MANY * _SAMPLE * max_rank:
+            # A sample that needs all of the rank settles it: the whole would need more.
+            sample = np.arange(0, n, n // (_SAMPLE * max_rank))
+            found = self._factor(sample, tol, max_rank)
+            if found.left > tol:
+                return found._replace(pivots=sample[found.pivots])
+        return self._factor(np.arange(n), tol, max_rank)
+
+    def _factor(self, index: Index, tol: float, max_rank: int) -> Factors:
+        centres = self.centres if index.size == self.n_columns else self.centres[index]
+        C, pivots, left = pivoted_cholesky(
+            lambda columns: self.kernel(centres, centres[columns]),
+            self.kernel.diag(centres),
             tol=tol,
             max_rank=max_rank,
-            dtype=self.centres.dtype,
+            dtype=centres.dtype,
         )
-        G = C if self.rows.size == self.n_columns else C[:, self.rows]
-        return Factors(G, C, left)
+        everything = self.rows is None or self.rows.size == index.size
+        return Factors(C if everything else C[:, self.rows], C, pivots, left)

@@ -20,11 +20,12 @@ _OFF_CENTRE = 100.0
 
 
 class Built(NamedTuple):
-    """A design, the centre that was taken from its columns, and what a person should know."""
+    """A design, its basis, the centre taken from its columns, and what a person should know."""
 
     design: Design
+    basis: Basis
     centre: Array
-    note: str
+    note: str = ""
 
 
 class _Recent:
@@ -76,27 +77,25 @@ def build_design(
     """
     factors = basis.factors(tol=tol, max_rank=max_rank)
     if factors is None:
-        Phi = basis.columns(X)
-        if Phi is not X:
-            check_largest(Phi)
-        return _whole(Phi, weight, centre)
+        return _whole(basis, X, weight, centre)
+    if factors.left > tol:
+        note = (
+            f" The kernel matrix needs more than rank {max_rank} (max_rank): the kernels are those of "
+            f"{max_rank} rows that leave at most {factors.left:.1e} of it: a Nystrom approximation."
+        )
+        return _whole(basis.keep(np.sort(factors.pivots)), X, weight, centre)._replace(note=note)
     G, C = factors.G, factors.C
     share = weight / weight.sum()
-    if centre:
-        G = G - (G @ share)[:, None].astype(G.dtype)
 
     def evaluate(index: Index) -> Array:
         Phi = np.asarray(basis.keep(index).columns(X), dtype=np.float64)
         return Phi - share @ Phi if centre else Phi
 
-    note = ""
-    if factors.left > tol:
-        note = (
-            f" The kernel matrix was cut at rank {max_rank} (max_rank), which leaves up to "
-            f"{factors.left:.1e} of it: kernels were chosen by this Nystrom approximation."
-        )
-    middle = (factors.G @ share) @ C if centre else np.zeros(C.shape[1])
-    return Built(FactoredDesign(G, C, _Recent(evaluate)), np.asarray(middle, dtype=np.float64), note)
+    if not centre:
+        return Built(FactoredDesign(G, C, _Recent(evaluate)), basis, np.zeros(C.shape[1]))
+    middle = G @ share
+    design = FactoredDesign(G - middle[:, None].astype(G.dtype), C, _Recent(evaluate))
+    return Built(design, basis, np.asarray(middle @ C, dtype=np.float64))
 
 
 def _near_centre(Phi: Array) -> bool:
@@ -104,19 +103,22 @@ def _near_centre(Phi: Array) -> bool:
     return bool((Phi.mean(axis=0) ** 2 <= _OFF_CENTRE * Phi.var(axis=0)).all())
 
 
-def _whole(Phi: Any, weight: Array, centre: bool) -> Built:
+def _whole(basis: Basis, X: Any, weight: Array, centre: bool) -> Built:
+    Phi: Any = basis.columns(X)
+    if Phi is not X:
+        check_largest(Phi)
     nothing = np.zeros(Phi.shape[1])
     sparse: bool = issparse(Phi)
     if sparse:
-        return Built(SparseDesign(Phi), nothing, "")
+        return Built(SparseDesign(Phi), basis, nothing)
     design = DenseDesign(Phi)
     if not centre:
-        return Built(design, nothing, "")
+        return Built(design, basis, nothing)
     if Phi.size >= _COSTLY and _near_centre(Phi[:: max(1, Phi.shape[0] // 1000)]):
-        return Built(design, nothing, "")  # a copy would cost more than the few digits it saves
+        return Built(design, basis, nothing)  # a copy would cost more than the few digits it saves
     middle = design.rmatvec(weight) / weight.sum()
     centred = Phi - middle.astype(Phi.dtype)
     # What is left of a constant column is rounding.
     noise = 8 * np.finfo(Phi.dtype).eps * np.abs(middle)
     centred[:, np.maximum(centred.max(axis=0), -centred.min(axis=0)) <= noise] = 0.0
-    return Built(DenseDesign(centred), middle, "")
+    return Built(DenseDesign(centred), basis, middle)

@@ -154,7 +154,7 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         free = self.fit_intercept and not self.penalize_intercept
         # A kernel matrix is factored in blocks: worth a thread when its columns are long.
         with blas_threads(weight.size * 200, 1):
-            design, centre, note = build_design(
+            design, basis, centre, note = build_design(
                 basis, X, weight, centre=free, tol=self.rank_tol, max_rank=int(self.max_rank)
             )
         problems = [

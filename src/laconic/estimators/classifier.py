@@ -64,8 +64,9 @@ class SparseBayesClassifier(ClassifierMixin, SparseBayesBase):  # type: ignore[m
         this part of the largest. Kernels are chosen by the factors and weighted by themselves, so the
         default gives the weights of the full matrix to 1e-5 of the largest.
     max_rank : int, default=1000
-        Rank at which the factorisation stops all the same. ``status_`` says so when it does: kernels
-        are then chosen by a Nystrom approximation.
+        Rank at which the factorisation stops all the same. The candidates are then the kernels of that
+        many rows, the ones that leave least of the matrix unexplained (a Nystrom approximation), and
+        ``status_`` says so.
     class_weight : None, dict or "balanced", default=None
         Weights of the classes, multiplied with ``sample_weight``.
     n_jobs : int or None, default=None

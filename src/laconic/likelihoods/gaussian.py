@@ -60,9 +60,10 @@ class Gaussian(Likelihood):
         spread = weight @ (y - weight @ y / total) ** 2 / total
         starved = 2 * n_columns >= total
         floor = spread * (_FLOOR_WITHOUT_EVIDENCE if starved else _FLOOR)
-        # No noise can be told from the rounding of the target, nor from nothing.
-        rounding = (4 * np.finfo(float).eps * np.abs(y).max(initial=0.0)) ** 2
-        noise = max(weight @ (y - f) ** 2 / total, floor, rounding, 1e-150)
+        size = np.abs(y).max(initial=0.0)
+        if spread <= (8 * np.finfo(float).eps * size) ** 2:
+            floor = (1e-6 * size) ** 2  # a constant: what is left of it is rounding, not signal
+        noise = max(weight @ (y - f) ** 2 / total, floor, 1e-150)
         return type(self)(noise=float(noise), estimate=True)
 
     def log_prob(self, y: Array, f: Array) -> Array:

@@ -80,7 +80,8 @@ class Proximal(Component):
         excess = np.where(support, 0.0, np.maximum(excess, 0.0))
         if not excess.any():
             return np.flatnonzero(support)
-        if problem.kernels:
+        n, p = problem.design.shape
+        if problem.kernels and 2 * p > n:  # on every row; a chosen few are apart already
             worst = _apart(problem, excess)
         else:
             worst = np.argsort(-excess, kind="stable")[: max(_GROWTH, int(support.sum()))]
