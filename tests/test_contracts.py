@@ -17,6 +17,7 @@ import laconic.solvers
 from laconic.design import DenseDesign
 from laconic.kernels import RBF, FunctionKernel, Linear, Matern, Polynomial, Product, Scaled, Sum
 from laconic.likelihoods import Gaussian as GaussianNoise
+from laconic.priors import REGISTRY as NAMED_PRIORS
 from laconic.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, StudentT
 from laconic.solvers import EM, Newton, Problem, Proximal, choose_solver, solve
 from laconic.testing import (
@@ -262,3 +263,11 @@ def test_a_broken_design_is_told_so():
     matrix = np.random.default_rng(0).normal(size=(6, 3))
     with pytest.raises(AssertionError, match="matvec"):
         check_design(DenseDesign(matrix), 2 * matrix)
+
+
+@pytest.mark.parametrize("name", sorted(NAMED_PRIORS))
+def test_convex_is_what_it_says(name):
+    prior = NAMED_PRIORS[name]()
+    w = np.linspace(1e-3, 3, 200)
+    bends = np.diff(prior.penalty(w**2), 2)
+    assert prior.convex == bool((bends >= -1e-12).all())

@@ -35,6 +35,10 @@ class Prior(Protocol):
     def is_l1(self) -> bool:
         """Whether the penalty is exactly ``kink * |w|``."""
 
+    @property
+    def convex(self) -> bool:
+        """Whether the penalty is convex in the weight."""
+
     def penalty(self, u: Array) -> Array:
         """Return minus the log density, up to a constant."""
 

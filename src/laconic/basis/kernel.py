@@ -100,19 +100,17 @@ class KernelBasis:
         if n > _MANY * _SAMPLE * max_rank:
             # A sample that needs all of the rank settles it: the whole would need more.
             sample = np.arange(0, n, n // (_SAMPLE * max_rank))
-            found = self._factor(sample, tol, max_rank)
-            if found.left > tol:
-                return found._replace(pivots=sample[found.pivots])
-        return self._factor(np.arange(n), tol, max_rank)
+            C, pivots, left = self._factor(self.centres[sample], tol, max_rank)
+            if left > tol:
+                return Factors(C, C, sample[pivots], left)
+        C, pivots, left = self._factor(self.centres, tol, max_rank)
+        return Factors(C if self.rows.size == n else C[:, self.rows], C, pivots, left)
 
-    def _factor(self, index: Index, tol: float, max_rank: int) -> Factors:
-        centres = self.centres if index.size == self.n_columns else self.centres[index]
-        C, pivots, left = pivoted_cholesky(
+    def _factor(self, centres: Any, tol: float, max_rank: int) -> tuple[Array, Index, float]:
+        return pivoted_cholesky(
             lambda columns: self.kernel(centres, centres[columns]),
             self.kernel.diag(centres),
             tol=tol,
             max_rank=max_rank,
             dtype=centres.dtype,
         )
-        everything = self.rows is None or self.rows.size == index.size
-        return Factors(C if everything else C[:, self.rows], C, pivots, left)

@@ -35,6 +35,11 @@ class Prior(Component, ABC):
         """Whether the penalty is exactly ``kink * |w|``, so that the convex solver applies."""
         return False
 
+    @property
+    def convex(self) -> bool:
+        """Whether the penalty is convex in the weight, so that there is one optimum."""
+        return self.is_l1
+
     def bind(self, n_columns: int, *, kernel: bool) -> Self:
         """Return the prior with everything that hangs on the problem's size made a number."""
         return self

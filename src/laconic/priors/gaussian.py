@@ -36,6 +36,11 @@ class Gaussian(Prior):
         """Zero: a smooth penalty makes no exact zeros."""
         return 0.0
 
+    @property
+    def convex(self) -> bool:
+        """True."""
+        return True
+
     def penalty(self, u: Array) -> Array:
         """Return ``u / (2 width**2)``."""
         return np.asarray(u) / (2 * self.width**2)

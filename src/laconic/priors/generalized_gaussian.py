@@ -57,6 +57,11 @@ class GeneralizedGaussian(Prior):
         """True at ``q = 1``."""
         return self.q == 1
 
+    @property
+    def convex(self) -> bool:
+        """True from ``q = 1`` on."""
+        return self.q >= 1
+
     def penalty(self, u: Array) -> Array:
         """Return ``u**(q/2) / scale``."""
         return np.asarray(u) ** (self.q / 2) / self.scale

@@ -3,6 +3,7 @@
 from ._choose import REGISTRY, choose_solver
 from ._loop import Record, Solution, Solver, Status, resume, solve
 from ._problem import Problem, State
+from .accelerated import Accelerated
 from .em import EM
 from .newton import Newton
 from .proximal import Proximal
@@ -10,6 +11,7 @@ from .proximal import Proximal
 __all__ = [
     "EM",
     "REGISTRY",
+    "Accelerated",
     "Newton",
     "Problem",
     "Proximal",

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._component import Component, resolve, unknown
 from .._protocols import Prior
 from ._loop import Solver
+from .accelerated import Accelerated
 from .em import EM
 from .newton import Newton
 from .proximal import Proximal
 
-REGISTRY: dict[str, type[Component]] = {"em": EM, "newton": Newton, "proximal": Proximal}
+REGISTRY: dict[str, type[Component]] = {
+    "accelerated": Accelerated,
+    "em": EM,
+    "newton": Newton,
+    "proximal": Proximal,
+}
 
 
 def choose_solver(value: Any, prior: Prior) -> Solver:
     """Turn a name or an instance into a solver that can handle the prior.
 
-    ``"auto"`` is the exact convex solver for the Laplace prior and Newton's method otherwise.
+    ``"auto"`` is the exact convex solver for the Laplace prior and Newton's method otherwise,
+    accelerated where the prior has one optimum to jump to and is touched anew at every step.
     """
     if isinstance(value, str) and value == "auto":
-        return Proximal() if prior.is_l1 else Newton()
+        if prior.is_l1:
+            return Proximal()
+        small, large = prior.variance(np.array([1.0, 4.0]))
+        return Accelerated(Newton()) if prior.convex and small != large else Newton()
     if isinstance(value, str) and value not in REGISTRY:
         raise unknown("solver", value, ["auto", *sorted(REGISTRY)])
     solver: Any = resolve("solver", value, REGISTRY, Component)
