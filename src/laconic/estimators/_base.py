@@ -211,7 +211,7 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         self._columns = [np.searchsorted(union, fit.active) for fit in fits]
         self.posteriors_ = [fit.posterior.shift(centre[fit.active]) for fit in fits]
         self.likelihoods_: list[Any] = [fit.likelihood for fit in fits]
-        self.n_columns_ = basis.n_columns
+        self._n_columns = basis.n_columns
         self.history_ = [record for fit in fits for record in fit.history]
         self.n_iter_ = max(len(fit.history) for fit in fits)
         self.status_ = join([fit.status for fit in fits], note)
@@ -238,7 +238,7 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         """Write scikit-learn's attributes: ``coef_`` on features, ``dual_coef_`` on rows."""
         self.intercept_ = self._shape_output(intercepts)
         if self.kernel is None:
-            coef = np.zeros((len(weights), self.n_columns_ - self._has_constant))
+            coef = np.zeros((len(weights), self._n_columns - self._has_constant))
             coef[:, source] = weights
             self.coef_ = self._shape_output(coef)
             self.relevance_ = source
