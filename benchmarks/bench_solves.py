@@ -104,7 +104,9 @@ def pose(name, prior, seed):
     ones = np.ones(len(X))
     design = build_design(basis, X, ones, centre=True, tol=1e-8, max_rank=1000).design
     prior = prior.bind(basis.n_columns, kernel=h is not None)
-    return Problem(design, np.where(y == 1, 1.0, -1.0), Probit(), prior, ones, True, h is not None), X
+    return Problem(
+        design, np.where(y == 1, 1.0, -1.0), Probit(), prior, ones, True, h is not None, h is not None
+    ), X
 
 
 def trace(problem, solver, start):

@@ -26,6 +26,7 @@ class Built(NamedTuple):
     basis: Basis
     centre: Array
     note: str = ""
+    chosen: bool = False  # whether the columns are a chosen few of those that there could be
 
 
 class _Recent:
@@ -83,7 +84,8 @@ def build_design(
             f" The kernel matrix needs more than rank {max_rank} (max_rank): the kernels are those of "
             f"{max_rank} rows that leave at most {factors.left:.1e} of it: a Nystrom approximation."
         )
-        return _whole(basis.keep(np.sort(factors.pivots)), X, weight, centre)._replace(note=note)
+        whole = _whole(basis.keep(np.sort(factors.pivots)), X, weight, centre)
+        return whole._replace(note=note, chosen=True)
     G, C = factors.G, factors.C
     share = weight / weight.sum()
 

@@ -154,11 +154,14 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         free = self.fit_intercept and not self.penalize_intercept
         # A kernel matrix is factored in blocks: worth a thread when its columns are long.
         with blas_threads(weight.size * 200, 1):
-            design, basis, centre, note = build_design(
+            built = build_design(
                 basis, X, weight, centre=free, tol=self.rank_tol, max_rank=int(self.max_rank)
             )
+        design, basis, centre = built.design, built.basis, built.centre
+        crowded = kernels and not built.chosen
         problems = [
-            Problem(design.share(), y, likelihood, prior, weight, free, kernels) for y in targets
+            Problem(design.share(), y, likelihood, prior, weight, free, kernels, crowded)
+            for y in targets
         ]
         starts = self._warm_starts(problems, basis, centre)
         jobs = (
@@ -179,7 +182,7 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
             fits: list[Fit] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
         end_reports()
         self.prior_, self.solver_ = prior, solver
-        self._publish(fits, basis, centre, note)
+        self._publish(fits, basis, centre, built.note)
 
     def _warm_starts(
         self, problems: Sequence[Problem], basis: Basis, centre: Array

@@ -25,7 +25,8 @@ class Problem:
 
     ``intercept`` says whether ``b`` is free; a penalised intercept is a column of the design.
     ``scale`` measures each weight in units of its column, for starts that must not depend on units;
-    ``kernels`` says that the columns are many views of few directions.
+    ``kernels`` says that the columns are many views of few directions, ``crowded`` that each comes with
+    near copies of itself, as kernels on every row do and kernels on chosen rows do not.
     """
 
     design: Design
@@ -35,6 +36,7 @@ class Problem:
     weight: Array
     intercept: bool
     kernels: bool = False
+    crowded: bool = False
     scale: Array | None = None
 
     def keep(self, active: Index) -> Self:

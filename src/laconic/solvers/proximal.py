@@ -80,8 +80,7 @@ class Proximal(Component):
         excess = np.where(support, 0.0, np.maximum(excess, 0.0))
         if not excess.any():
             return np.flatnonzero(support)
-        n, p = problem.design.shape
-        if problem.kernels and 2 * p > n:  # on every row; a chosen few are apart already
+        if problem.crowded:
             worst = _apart(problem, excess)
         else:
             worst = np.argsort(-excess, kind="stable")[: max(_GROWTH, int(support.sum()))]
