@@ -11,10 +11,11 @@ from ._rivals import scores
 
 METRICS = ("predict_seconds", "error", "log_loss", "kept", "kept_per_class")
 
-# To be tuned: the kernel on pixels / 255, the rank of its factors, the prior.
+# The kernel on pixels / 255, the number of centres, the prior: width and rate were chosen on held-out
+# training rows (of .01, .02, .03 and .3, .1 on 4,000 rows), never on the test set.
 GAMMA = 0.02
-MAX_RANK = 1000
-PRIOR = Laplace(rate=0.3)
+MAX_RANK = 3000
+PRIOR = Laplace(rate=0.1)
 JOBS = 2
 SVC_ROWS = 10_000
 MINUTES = 30

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._component import Component, require
+from .._component import Component, is_positive, require
 from ._loop import flat
 from ._problem import Problem, State
 from ._starts import l1_start, scaled_ridge_start, smooth_start
@@ -14,6 +14,8 @@ from ._steps import newton_step
 
 # From this many observations for each column on, the data alone determine every weight.
 _TALL = 20
+# Rate of the start that is tried before an empty model is believed.
+_RICH = 0.002
 
 
 class Newton(Component):
@@ -30,24 +32,36 @@ class Newton(Component):
         a parameter and in the columns' own units; ``"ridge"`` spreads the weight over all columns.
         ``"auto"`` takes ``"l1"`` for priors that absorb zeros and ``"ridge"`` for the others; features
         that are outnumbered twenty to one by observations start where the likelihood alone puts them.
+    rate : float, optional
+        Rate of the lasso start, as a part of the universal threshold ``sqrt(2 log p)`` in standard
+        errors; by default what has recovered known models best.
     """
 
     prunes = True
 
-    def __init__(self, start: Literal["auto", "ridge", "l1"] = "auto") -> None:
+    def __init__(
+        self, start: Literal["auto", "ridge", "l1"] = "auto", rate: float | None = None
+    ) -> None:
         self.start = start
+        self.rate = rate
 
     def check(self) -> None:
         """Raise unless ``start`` is known."""
         known = self.start in ("auto", "ridge", "l1")
         require(known, self, "start must be 'auto', 'ridge' or 'l1'", self.start)
+        positive = self.rate is None or is_positive(self.rate)
+        require(positive, self, "rate must be a positive number or None", self.rate)
+
+    def richer(self) -> Newton:
+        """Return the solver with a start that leaves out next to nothing."""
+        return type(self)(self.start, rate=_RICH)
 
     def init(self, problem: Problem) -> State:
         """Return the start."""
         if self.start == "l1" or (self.start == "auto" and np.isinf(problem.prior.kink)):
             n_seen, p = problem.weight.sum(), problem.design.shape[1]
             tall = self.start == "auto" and not problem.kernels and n_seen >= _TALL * p
-            return smooth_start(problem) if tall else l1_start(problem)
+            return smooth_start(problem) if tall else l1_start(problem, self.rate)
         return scaled_ridge_start(problem)
 
     def step(self, problem: Problem, state: State) -> State:
