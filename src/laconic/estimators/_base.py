@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -28,7 +28,6 @@ from ..priors import Prior as PriorComponent
 from ..solvers import Problem, State, choose_solver
 from ._callbacks import CallbackSupportMixin, begin_reports
 from ._fit import Fit, fit_output, join
-from ._threads import blas_threads
 from ._validation import ROWS, check_weight, resolve_gamma
 
 
@@ -152,11 +151,9 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         if self.fit_intercept and self.penalize_intercept:
             basis = WithConstant(basis)
         free = self.fit_intercept and not self.penalize_intercept
-        # A kernel matrix is factored in blocks: worth a thread when its columns are long.
-        with blas_threads(weight.size * 200, 1):
-            built = build_design(
-                basis, X, weight, centre=free, tol=self.rank_tol, max_rank=int(self.max_rank)
-            )
+        built = build_design(
+            basis, X, weight, centre=free, tol=self.rank_tol, max_rank=int(self.max_rank)
+        )
         design, basis, centre = built.design, built.basis, built.centre
         crowded = kernels and not built.chosen
         problems = [
@@ -177,9 +174,7 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
             )
             for problem, start, report in zip(problems, starts, reports, strict=True)
         )
-        workers = min(effective_n_jobs(self.n_jobs), len(targets))
-        with blas_threads(design.shape[0] * min(design.height, design.shape[1]), workers):
-            fits: list[Fit] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        fits: list[Fit] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
         end_reports()
         self.prior_, self.solver_ = prior, solver
         self._publish(fits, basis, centre, built.note)

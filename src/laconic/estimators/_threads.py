@@ -1,16 +1,12 @@
-"""As many BLAS threads as the work is worth."""
+"""One BLAS thread: the products of a sparse model are too small to share."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
-
-# Products with fewer entries than this are over before a second thread has woken up; on a busy machine
-# waiting for it has made a fit ten times slower.
-_WORTH_A_THREAD = 20_000_000
 
 
 @lru_cache(maxsize=1)
@@ -19,9 +15,12 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def blas_threads(entries: int, n_workers: int) -> AbstractContextManager[Any]:
-    """Limit BLAS to one thread while matrices are small or workers share the cores."""
-    if entries >= _WORTH_A_THREAD and n_workers == 1:
-        return nullcontext()
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Limit BLAS to one thread for a while.
+
+    Even on a million rows the work is a long series of short products, and threads that wait for each
+    other between them cost more than they bring: on two busy cores fits took three to twenty times as
+    long. Cores are put to use by ``n_jobs`` instead, one output each.
+    """
     limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limited

@@ -15,6 +15,7 @@ from ..likelihoods import REGISTRY as LIKELIHOODS
 from ..likelihoods import Binary
 from ._base import SparseBayesBase
 from ._callbacks import with_callbacks
+from ._threads import one_blas_thread
 
 _BINARY = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Binary)}
 
@@ -59,7 +60,7 @@ class SparseBayesClassifier(ClassifierMixin, SparseBayesBase):  # type: ignore[m
         Most iterations.
     tol : float, default=1e-8
         An iteration that gains less than this many nats per observation is the last.
-    rank_tol : float, default=1e-7
+    rank_tol : float, default=1e-8
         A kernel matrix is never formed; it is factored until no diagonal element misses more than
         this part of the largest. Kernels are chosen by the factors and weighted by themselves, so the
         default gives the weights of the full matrix to 1e-5 of the largest.
@@ -129,7 +130,7 @@ class SparseBayesClassifier(ClassifierMixin, SparseBayesBase):  # type: ignore[m
         solver: Any = "auto",
         max_iter: int = 1000,
         tol: float = 1e-8,
-        rank_tol: float = 1e-7,
+        rank_tol: float = 1e-8,
         max_rank: int = 1000,
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -171,7 +172,7 @@ class SparseBayesClassifier(ClassifierMixin, SparseBayesBase):  # type: ignore[m
         -------
         self
         """
-        with self._all_or_nothing():
+        with self._all_or_nothing(), one_blas_thread():
             return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
     @with_callbacks  # type: ignore[untyped-decorator]
