@@ -10,7 +10,7 @@ import numpy as np
 
 from .._protocols import Index, Likelihood, Prior
 from ..posterior import GaussianPosterior
-from ..solvers import Newton, Problem, Record, Solver, State, Status, resume, solve
+from ..solvers import Problem, Record, Solver, State, Status, resume, solve
 from ._callbacks import Reporter
 
 
@@ -40,9 +40,6 @@ def fit_output(
     report.begin()
     settings: dict[str, Any] = {"tol": tol, "callback": report}
     answer = solve(problem, solver, start=start, max_iter=max_iter, **settings)
-    if problem.kernels and not answer.active.size and isinstance(solver, Newton):
-        # Kernels too alike can lose each other all; an empty model is believed at the second try.
-        answer = solve(problem, solver.richer(), max_iter=max_iter, **settings)
     # A prior may charge for the search among many columns. The search is over: what is left is
     # estimated under the prior of that many columns, from where it stands.
     settled = unbound.bind(answer.active.size, kernel=problem.kernels)

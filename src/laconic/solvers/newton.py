@@ -9,13 +9,13 @@ import numpy as np
 from .._component import Component, is_positive, require
 from ._loop import flat
 from ._problem import Problem, State
-from ._starts import l1_start, scaled_ridge_start, smooth_start
+from ._starts import best_start, l1_start, scaled_ridge_start, smooth_start
 from ._steps import newton_step
 
 # From this many observations for each column on, the data alone determine every weight.
 _TALL = 20
-# Rate of the start that is tried before an empty model is believed.
-_RICH = 0.002
+# Up to this many observations a kernel model is started more than once.
+_FEW = 2000
 
 
 class Newton(Component):
@@ -34,7 +34,8 @@ class Newton(Component):
         that are outnumbered twenty to one by observations start where the likelihood alone puts them.
     rate : float, optional
         Rate of the lasso start, as a part of the universal threshold ``sqrt(2 log p)`` in standard
-        errors; by default what has recovered known models best.
+        errors; by default what has recovered known models best, and for kernels on few rows two of
+        them, of which the one whose model explains most for its size is taken.
     """
 
     prunes = True
@@ -52,17 +53,16 @@ class Newton(Component):
         positive = self.rate is None or is_positive(self.rate)
         require(positive, self, "rate must be a positive number or None", self.rate)
 
-    def richer(self) -> Newton:
-        """Return the solver with a start that leaves out next to nothing."""
-        return type(self)(self.start, rate=_RICH)
-
     def init(self, problem: Problem) -> State:
         """Return the start."""
-        if self.start == "l1" or (self.start == "auto" and np.isinf(problem.prior.kink)):
-            n_seen, p = problem.weight.sum(), problem.design.shape[1]
-            tall = self.start == "auto" and not problem.kernels and n_seen >= _TALL * p
-            return smooth_start(problem) if tall else l1_start(problem, self.rate)
-        return scaled_ridge_start(problem)
+        if self.start == "ridge" or (self.start == "auto" and not np.isinf(problem.prior.kink)):
+            return scaled_ridge_start(problem)
+        n_seen, p = problem.weight.sum(), problem.design.shape[1]
+        if self.start == "auto" and not problem.kernels and n_seen >= _TALL * p:
+            return smooth_start(problem)
+        if self.rate is None and problem.kernels and n_seen <= _FEW:
+            return best_start(problem, self)
+        return l1_start(problem, self.rate)
 
     def step(self, problem: Problem, state: State) -> State:
         """Return the state after one safeguarded Newton step."""
