@@ -15,7 +15,7 @@ from ._steps import newton_step
 # From this many observations for each column on, the data alone determine every weight.
 _TALL = 20
 # Up to this many observations a kernel model is started more than once.
-_FEW = 2000
+_FEW = 1000
 
 
 class Newton(Component):
