@@ -58,7 +58,7 @@ def check_refused(model, X, y, fragment, error=ValueError, **fit_params):
     )
 
 
-def says_or_refuses(model, X):
+def check_says_or_refuses(model, X):
     """A finite answer, or a sentence about the scale of the features."""
     try:
         says(model, X)
@@ -101,7 +101,7 @@ def survives(model, X, y, **fit_params):
     return model
 
 
-def survives_or_says(fragment, model, X, y, **fit_params):
+def check_survives_or_says(fragment, model, X, y, **fit_params):
     """A finite answer, or one sentence with the fragment in it."""
     try:
         return survives(model, X, y, **fit_params)
@@ -527,7 +527,7 @@ def test_extreme_widths(kind, gamma):
 @pytest.mark.parametrize("gamma", [1e-9, 1e9, 1e300, 1e-300])
 def test_extreme_widths_of_a_polynomial(kind, gamma):
     def check(model, X, y):
-        survives_or_says("scale the features|rescale the features", model, X, y)
+        check_survives_or_says("scale the features|rescale the features", model, X, y)
 
     check_every(kind, *data(kind), check, kernels=["poly"], gamma=gamma)
 
@@ -539,7 +539,7 @@ def test_high_degree(kind, scale, gamma):
     X, y = data(kind)
 
     def check(model, X, y):
-        survives_or_says("scale the features", model, X, y)
+        check_survives_or_says("scale the features", model, X, y)
 
     check_every(kind, X * scale, y, check, kernels=["poly"], degree=10, gamma=gamma)
 
@@ -550,7 +550,7 @@ def test_products_of_large_features(kind, scale):
     X, y = data(kind, p=3)
 
     def check(model, X, y):
-        survives_or_says("rescale the features", model, X, y)
+        check_survives_or_says("rescale the features", model, X, y)
 
     check_every(kind, X * scale, y, check, kernels=[None], solvers=["auto"], priors=FEW, expansion=3)
 
@@ -564,7 +564,7 @@ def test_features_of_extreme_scale(kind, scale):
     X, y = data(kind)
 
     def check(model, X, y):
-        survives_or_says("scale the features", model, X, y)
+        check_survives_or_says("scale the features", model, X, y)
 
     check_every(kind, X * scale, y, check, kernels=KERNELS, priors=FEW, solvers=["auto", "em"])
 
@@ -576,7 +576,7 @@ def test_features_of_mixed_scales(kind, scale):
     X[:, 1] *= scale
 
     def check(model, X, y):
-        survives_or_says("scale the features", model, X, y)
+        check_survives_or_says("scale the features", model, X, y)
 
     check_every(kind, X, y, check, kernels=KERNELS, priors=FEW, solvers=["auto", "em"])
 
@@ -591,7 +591,7 @@ def test_predicting_far_away(kind, far, kernel):
     else:
         model = kind(prior="laplace", kernel=kernel).fit(X, y)
     for where in (np.full((2, 4), far), np.array([[far, -far, far, -far], [0.0, far, 0.0, 0.0]])):
-        says_or_refuses(model, where)
+        check_says_or_refuses(model, where)
 
 
 @pytest.mark.parametrize("likelihood", ["probit", "logistic"])
@@ -600,7 +600,7 @@ def test_predicting_far_away_by_classifiers(likelihood, far):
     X, y = data(SparseBayesClassifier)
     for prior in PRIORS:
         model = SparseBayesClassifier(prior=prior, likelihood=likelihood).fit(X, y)
-        says_or_refuses(model, np.array([[far, -far, far, -far], [0.0, far, 0.0, 0.0]]))
+        check_says_or_refuses(model, np.array([[far, -far, far, -far], [0.0, far, 0.0, 0.0]]))
 
 
 @both
@@ -614,7 +614,7 @@ def test_targets_of_extreme_scale(scale):
     X, y = data(SparseBayesRegressor)
 
     def check(model, X, y):
-        survives_or_says("rescale y", model, X, y)
+        check_survives_or_says("rescale y", model, X, y)
 
     check_every(SparseBayesRegressor, X, y * scale, check)
 
@@ -743,7 +743,7 @@ def test_one_row_per_class():
 def test_one_row_in_a_regression():
     X, y = data(SparseBayesRegressor, n=1)
     for kernel in KERNELS:
-        survives_or_says("minimum|sample", SparseBayesRegressor(kernel=kernel), X, y)
+        check_survives_or_says("minimum|sample", SparseBayesRegressor(kernel=kernel), X, y)
 
 
 @both
@@ -874,7 +874,7 @@ def test_extreme_hyper_parameters(kind, extreme):
     ]
 
     def check(model, X, y):
-        survives_or_says("width|rate|scale|strength|a must|b must", model, X, y)
+        check_survives_or_says("width|rate|scale|strength|a must|b must", model, X, y)
 
     check_every(kind, *data(kind), check, priors=priors)
 

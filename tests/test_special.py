@@ -66,7 +66,7 @@ def exact_jaakkola(xi):
     return mpmath.mpf(1) / 4 if xi == 0 else mpmath.tanh(xi / 2) / (2 * xi)
 
 
-def compare(function, exact, rtol, points=POINTS):
+def check_close(function, exact, rtol, points=POINTS):
     got = np.asarray(function(points))
     assert got.shape == points.shape
     for t, value in zip(points, got, strict=True):
@@ -109,7 +109,7 @@ EXPONENT = 5e-13
     ],
 )
 def test_tail_table(function, exact, rtol):
-    compare(function, exact, rtol)
+    check_close(function, exact, rtol)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_the_left_tail_has_twelve_digits(function):
         probit_curvature: exact_curvature,
         log_probit: exact_log_cdf,
     }[function]
-    compare(function, exact, 1e-12, -np.geomspace(1.0, 1e4, 60))
+    check_close(function, exact, 1e-12, -np.geomspace(1.0, 1e4, 60))
 
 
 @pytest.mark.parametrize("y", [-1.0, 1.0])
@@ -141,12 +141,12 @@ def test_the_left_tail_has_twelve_digits(function):
 )
 def test_likelihood_tail_tables(likelihood, log_cdf, ratio, curvature, rtol, y):
     labels = np.full_like(POINTS, y)
-    compare(lambda f: likelihood.log_prob(labels, f), lambda f: log_cdf(y * f), rtol)
-    compare(lambda f: likelihood.derivatives(labels, f)[0], lambda f: y * ratio(y * f), rtol)
-    compare(lambda f: likelihood.derivatives(labels, f)[1], lambda f: curvature(y * f), rtol)
-    compare(lambda f: likelihood.evaluate(labels, f)[0], lambda f: log_cdf(y * f), rtol)
-    compare(lambda f: likelihood.evaluate(labels, f)[1], lambda f: y * ratio(y * f), rtol)
-    compare(lambda f: likelihood.evaluate(labels, f)[2], lambda f: curvature(y * f), rtol)
+    check_close(lambda f: likelihood.log_prob(labels, f), lambda f: log_cdf(y * f), rtol)
+    check_close(lambda f: likelihood.derivatives(labels, f)[0], lambda f: y * ratio(y * f), rtol)
+    check_close(lambda f: likelihood.derivatives(labels, f)[1], lambda f: curvature(y * f), rtol)
+    check_close(lambda f: likelihood.evaluate(labels, f)[0], lambda f: log_cdf(y * f), rtol)
+    check_close(lambda f: likelihood.evaluate(labels, f)[1], lambda f: y * ratio(y * f), rtol)
+    check_close(lambda f: likelihood.evaluate(labels, f)[2], lambda f: curvature(y * f), rtol)
 
 
 def test_scalars_lists_and_shapes():

@@ -103,7 +103,7 @@ class FactoredDesign:
 
     def share(self) -> Design:
         """Return the same factors, and what was computed from them, with a memory of its own."""
-        assert self._lengths.size == self.C.shape[1]  # computed once, for all
+        self._lengths.setflags(write=False)  # computed here, once, for all who share them
         twin = copy(self)
         twin.exact = copy(self.exact)
         return twin

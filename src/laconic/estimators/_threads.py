@@ -19,7 +19,7 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     """Limit BLAS to one thread for a while.
 
     Even on a million rows the work is a long series of short products, and threads that wait for each
-    other between them cost more than they bring: on two busy cores fits took three to twenty times as
+    other between them cost more than they bring: on two busy cores fits took two to twelve times as
     long. Cores are put to use by ``n_jobs`` instead, one output each.
     """
     limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
