@@ -25,6 +25,7 @@ LAYERS = [
     {"priors", "likelihoods", "kernels"},
     {"basis", "design", "linalg", "posterior"},
     {"solvers", "projection"},
+    {"relevance"},
     {"estimators"},
     {"selection", "inspection", "interop", "cli", "testing"},
     {"__init__", "__main__"},

@@ -1,7 +1,22 @@
 """laconic: sparse Bayesian learning. Models that say only what matters."""
 
-from .estimators import SparseBayesClassifier, SparseBayesRegressor
+from .estimators import (
+    GridRVMClassifier,
+    GridRVMRegressor,
+    RVMClassifier,
+    RVMRegressor,
+    SparseBayesClassifier,
+    SparseBayesRegressor,
+)
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["SparseBayesClassifier", "SparseBayesRegressor", "__version__"]
+__all__ = [
+    "GridRVMClassifier",
+    "GridRVMRegressor",
+    "RVMClassifier",
+    "RVMRegressor",
+    "SparseBayesClassifier",
+    "SparseBayesRegressor",
+    "__version__",
+]

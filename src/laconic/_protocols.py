@@ -21,6 +21,18 @@ class Factors(NamedTuple):
     left: float  # what the product misses, as a part of the largest entry
 
 
+class Compressed(NamedTuple):
+    """A weighted least-squares problem in its smallest equivalent form.
+
+    ``T'T = Phi'RPhi``, ``T't = Phi'Rz``, ``T'one = Phi'R1``, ``one'one = sum(r)``, ``one't = r'z``.
+    """
+
+    T: Array
+    t: Array
+    one: Array
+    U: Array | None  # orthonormal columns with U T = R^(1/2) Phi; None stands for the identity
+
+
 class Prior(Protocol):
     """A scale mixture of Gaussians over one weight ``w``, seen through ``u = w**2`` (or ``E[w**2]``).
 
@@ -73,8 +85,12 @@ class Likelihood(Protocol):
     def first_target(self, y: Array) -> Array:
         """Return what the first least-squares fit is made to."""
 
-    def refit(self, y: Array, f: Array, weight: Array, n_columns: int) -> Self:
-        """Return the likelihood with its own parameters re-estimated from the latent ``f``."""
+    def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
+        """Return the likelihood with its own parameters re-estimated.
+
+        ``v`` is the mean variance of the latent around ``f``, ``n_columns`` the number of parameters
+        that were free to follow the data.
+        """
 
 
 class Kernel(Protocol):
@@ -127,10 +143,10 @@ class Design(Protocol):
         """Rows of the compressed problem: the number of rows, or a bound on the rank."""
 
     def matvec(self, w: Array) -> Array:
-        """Return ``Phi w``."""
+        """Return ``Phi w``, for one vector or for each column of a matrix."""
 
     def rmatvec(self, g: Array) -> Array:
-        """Return ``Phi' g``."""
+        """Return ``Phi' g``, for one vector or for each column of a matrix."""
 
     def square_rmatvec(self, r: Array) -> Array:
         """Return ``(Phi * Phi)' r``."""
@@ -141,12 +157,8 @@ class Design(Protocol):
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""
 
-    def compress(self, r: Array, z: Array) -> tuple[Array, Array, Array]:
-        """Return ``T, t, one`` with ``T'T = Phi'RPhi``, ``T't = Phi'Rz``, ``T'one = Phi'R1``.
-
-        The least-squares problem in its smallest equivalent form: its rows number the rank of the
-        design at most. ``one'one = sum(r)`` and ``one't = r'z`` hold as well.
-        """
+    def compress(self, r: Array, z: Array) -> Compressed:
+        """Return the least-squares problem with at most as many rows as the design has rank."""
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

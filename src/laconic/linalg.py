@@ -98,6 +98,27 @@ class Factor:
 
 
 @dataclass(frozen=True)
+class Triangle:
+    """The lower triangular root of a positive semi-definite matrix."""
+
+    lower: Array
+
+    @classmethod
+    def of(cls, matrix: Array) -> Self:
+        """Factor the matrix; its diagonal is raised by 1e-10 of itself, or as much as it takes."""
+        diagonal = np.maximum(np.diag(matrix), np.finfo(float).tiny)
+        for part in 10.0 ** np.arange(-10, 2):
+            lower, failed = _cholesky(matrix + np.diag(part * diagonal))
+            if not failed:
+                break
+        return cls(lower)
+
+    def solve(self, b: Array) -> Array:
+        """Return ``L^-1 b``."""
+        return _forward(self.lower, b)
+
+
+@dataclass(frozen=True)
 class Ridge:
     """Minimiser of ``sum r (z - b - Phi w)^2 / 2 + sum w^2 / (2 variance)`` and its curvature.
 
@@ -113,11 +134,35 @@ class Ridge:
     root: Array  # D: square roots of the prior variances
     factor: Factor  # of I + D G D (primal) or I + T T' (dual)
     dual: Array | None  # T = R^(1/2) (Phi - centre) D, or None in the primal
+    rows: Array | None = None  # U with U T = R^(1/2) (Phi - centre) D where T has fewer rows
 
     @property
     def log_det(self) -> float:
         """Log-determinant of ``I + D G D``, the same in both forms."""
         return self.factor.log_det
+
+    def learnt(self) -> Array:
+        r"""Return how far the data settle each weight, :math:`\gamma_k = 1 - \Sigma_{kk}/D_k^2`.
+
+        The sum is the effective number of parameters.
+        """
+        if self.dual is None:
+            return np.asarray(1 - (self.factor.whiten(np.eye(self.root.size)) ** 2).sum(axis=0))
+        whitened = self.factor.whiten(self.dual)
+        return np.asarray(np.einsum("ij,ij->j", whitened, whitened))
+
+    def latent_variance(self, design: Design, r: Array) -> Array:
+        """Return the variance of the latent at each training row, intercept included."""
+        if self.dual is None:
+            root = self.factor.whiten(np.diag(self.root)).T  # of the covariance, Sigma = root root'
+            away = design.matvec(root) - self.centre @ root
+            return np.asarray(np.einsum("ij,ij->i", away, away) + self.spread)
+        # R^(1/2) Phi Sigma Phi' R^(1/2) = T T' (I + T T')^-1 = I - (I + T T')^-1.
+        if self.rows is None:
+            leverage = 1 - (self.factor.whiten(np.eye(self.dual.shape[0])) ** 2).sum(axis=0)
+        else:
+            leverage = (self.rows**2).sum(axis=1) - (self.factor.whiten(self.rows.T) ** 2).sum(axis=0)
+        return np.asarray(np.maximum(leverage, 0.0) / r + self.spread)
 
 
 def ridge(design: Design, r: Array, z: Array, variance: Array, *, intercept: bool) -> Ridge:
@@ -158,6 +203,11 @@ class Quadratic:
         # Only one side need be centred: Phi_c' R z_c = Phi' R z_c.
         return cls(gram, design.rmatvec(r * (z - level)), centre, level, spread)
 
+    def keep(self, active: Index) -> Quadratic:
+        """Return the quadratic in these weights, the others zero."""
+        gram, slope = self.gram[np.ix_(active, active)], self.slope[active]
+        return Quadratic(gram, slope, self.centre[active], self.level, self.spread)
+
     def ridge(self, variance: Array) -> Ridge:
         """Solve through ``I + D G D``, of the number of columns."""
         root = np.sqrt(variance)
@@ -178,7 +228,7 @@ def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept
     """Solve through ``I + T T'``, of the number of rows (Woodbury)."""
     centre, level, spread = _centre(design, r, z, intercept)
     root = np.sqrt(variance)
-    T, t, one = design.compress(r, z)
+    T, t, one, rows = design.compress(r, z)
     if intercept:
         T = T - np.outer(one, centre)
         t = t - level * one
@@ -187,7 +237,7 @@ def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept
     matrix.flat[:: matrix.shape[0] + 1] += 1.0
     factor = Factor(matrix)
     weights = root * (T.T @ factor.solve(t))
-    return Ridge(weights, level - float(centre @ weights), centre, spread, root, factor, T)
+    return Ridge(weights, level - float(centre @ weights), centre, spread, root, factor, T, rows)
 
 
 def thin_qr(A: Array) -> tuple[Array, Array]:

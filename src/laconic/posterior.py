@@ -71,6 +71,13 @@ class GaussianPosterior:
             v = (away**2).sum(axis=1) - ((away @ self.root) ** 2).sum(axis=1)
         return m, np.maximum(v, 0.0) + self.spread
 
+    def covariance_dot(self, A: Array) -> Array:
+        """Return the covariance of the weights times a matrix."""
+        if self.prior_root is None:
+            return np.asarray(self.root.T @ (self.root @ A))
+        scaled = self.prior_root[:, None] * A
+        return np.asarray(self.prior_root[:, None] * (scaled - self.root @ (self.root.T @ scaled)))
+
     def sample(self, n_samples: int, random_state: Seed = None) -> tuple[Array, Array]:
         """Draw weights of shape (n_samples, k) and intercepts of shape (n_samples,)."""
         rng = np.random.default_rng(random_state)

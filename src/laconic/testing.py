@@ -362,11 +362,9 @@ def check_design(design: Design, matrix: Array) -> None:
     >>> matrix = np.arange(6.0).reshape(3, 2)
     >>> check_design(DenseDesign(matrix), matrix)
     """
-    matrix, owner = np.asarray(matrix, dtype=float), type(design)
+    matrix, owner, every = np.asarray(matrix, dtype=float), type(design), np.arange(matrix.shape[1])
     _check_operations(design, matrix)
-    every = np.arange(matrix.shape[1])
-    # Twice all columns: keep leaves the design itself as it was.
-    for active in (every, every[::2], every[:1], every[:0], every, every[::-1]):
+    for active in (every, every[::2], every[:1], every[:0], every, every[::-1]):  # twice all: no change
         _check_operations(design.keep(active), matrix[:, active], f" after keep({active.tolist()})")
     r, gram = np.full(matrix.shape[0], 3.0), matrix.T @ matrix
     design.gram(r)
@@ -380,7 +378,7 @@ def _check_operations(design: Design, matrix: Array, when: str = "") -> None:
     z, w = np.asarray(rng.normal(size=n)), np.asarray(rng.normal(size=p))
     slack = 1e-9 * max(1.0, np.abs(matrix).max(initial=0.0)) ** 2 * max(n, p)
     for r in (np.asarray(rng.uniform(0.1, 2.0, size=n)), np.ones(n)):
-        T, t, one = design.compress(r, z)
+        T, t, one, U = design.compress(r, z)
         gram = matrix.T @ (r[:, None] * matrix)
         pairs: dict[str, tuple[Any, Any]] = {
             "matvec(w) == Phi w": (design.matvec(w), matrix @ w),
@@ -392,6 +390,9 @@ def _check_operations(design: Design, matrix: Array, when: str = "") -> None:
             "T'one == Phi' R 1": (T.T @ one, matrix.T @ r),
             "one'one == sum(r)": (one @ one, r.sum()),
             "one't == r'z": (one @ t, r @ z),
+            "U T == R^(1/2) Phi": (T if U is None else U @ T, np.sqrt(r)[:, None] * matrix),
+            "matvec of a matrix": (design.matvec(w[:, None]), matrix @ w[:, None]),
+            "rmatvec of a matrix": (design.rmatvec(z[:, None]), matrix.T @ z[:, None]),
         }
         for law, (got, expected) in pairs.items():
             same = np.shape(got) == np.shape(expected)

@@ -3,5 +3,6 @@
 from .constant import WithConstant
 from .features import Features, Monomials
 from .kernel import KernelBasis
+from .per_feature import PerFeature
 
-__all__ = ["Features", "KernelBasis", "Monomials", "WithConstant"]
+__all__ = ["Features", "KernelBasis", "Monomials", "PerFeature", "WithConstant"]

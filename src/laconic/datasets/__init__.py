@@ -8,11 +8,13 @@ from laconic.datasets._generators import (
     make_sparse_regression,
     make_tibshirani,
 )
+from laconic.datasets._grids import make_grid, make_mixture, mixture_means
 from laconic.datasets._loaders import (
     find_data_file,
     load_boston,
     load_breast_cancer,
     load_crabs,
+    load_esl_mixture,
     load_glass,
     load_npz,
     load_pima,
@@ -24,14 +26,18 @@ __all__ = [
     "load_boston",
     "load_breast_cancer",
     "load_crabs",
+    "load_esl_mixture",
     "load_glass",
     "load_npz",
     "load_pima",
     "load_ripley",
     "make_gaussian_classes",
+    "make_grid",
+    "make_mixture",
     "make_ripley",
     "make_sinc",
     "make_sparse_classification",
     "make_sparse_regression",
     "make_tibshirani",
+    "mixture_means",
 ]

@@ -212,6 +212,36 @@ def load_breast_cancer() -> Bunch:
     )
 
 
+def load_esl_mixture() -> Bunch:
+    """Load the mixture simulation of The Elements of Statistical Learning, as published.
+
+    Needs the file ``esl_mixture.npz``: :func:`find_data_file`. Test points from the same density:
+    ``make_mixture(5000, means=load_esl_mixture().means)``.
+
+    Returns
+    -------
+    data : Bunch
+        ``data`` (200, 2), ``target`` 0 / 1, the true ``means`` (2, 10, 2) by class;
+        ``feature_names``, ``target_names``, ``DESCR``. Rows are ordered by class: shuffle.
+
+    Examples
+    --------
+    >>> from laconic.datasets import load_esl_mixture
+    >>> load_esl_mixture().data.shape  # doctest: +SKIP
+    (200, 2)
+    """
+    arrays = load_npz("esl_mixture")
+    return Bunch(
+        data=arrays["x"].astype(np.float64),
+        target=arrays["y"].astype(np.int64),
+        means=arrays["means"].astype(np.float64).reshape(2, 10, 2),
+        feature_names=["x1", "x2"],
+        target_names=np.array(["blue", "orange"]),
+        DESCR="Two classes in the plane, each a mixture of ten Gaussians of variance 1/5; best "
+        f"error 20.8 %. Source: {PUBLISHED['esl_mixture']}.",
+    )
+
+
 def find_data_file(name: str) -> Path:
     """Find a data file that laconic does not ship.
 

@@ -27,6 +27,7 @@ class Built(NamedTuple):
     centre: Array
     note: str = ""
     chosen: bool = False  # whether the columns are a chosen few of those that there could be
+    pivots: Index | None = None  # columns that span the others, where they are known
 
 
 class _Recent:
@@ -85,7 +86,7 @@ def build_design(
             f"{max_rank} rows that leave at most {factors.left:.1e} of it: a Nystrom approximation."
         )
         whole = _whole(basis.keep(np.sort(factors.pivots)), X, weight, centre)
-        return whole._replace(note=note, chosen=True)
+        return whole._replace(note=note, chosen=True, pivots=np.arange(max_rank))
     G, C = factors.G, factors.C
     share = weight / weight.sum()
 
@@ -94,10 +95,12 @@ def build_design(
         return Phi - share @ Phi if centre else Phi
 
     if not centre:
-        return Built(FactoredDesign(G, C, _Recent(evaluate)), basis, np.zeros(C.shape[1]))
+        nothing = np.zeros(C.shape[1])
+        return Built(FactoredDesign(G, C, _Recent(evaluate)), basis, nothing, pivots=factors.pivots)
     middle = G @ share
     design = FactoredDesign(G - middle[:, None].astype(G.dtype), C, _Recent(evaluate))
-    return Built(design, basis, np.asarray(middle @ C, dtype=np.float64))
+    shift = np.asarray(middle @ C, dtype=np.float64)
+    return Built(design, basis, shift, pivots=factors.pivots)
 
 
 def _near_centre(Phi: Array) -> bool:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._protocols import Array, Design, Index
+from .._protocols import Array, Compressed, Design, Index
 from ._memory import GramMemory
 
 
@@ -70,16 +70,16 @@ class DenseDesign:
             yield rows, np.asarray(self.matrix[rows], dtype=np.float64)
 
     def matvec(self, w: Array) -> Array:
-        """Return ``Phi w``."""
+        """Return ``Phi w``, for one vector or for each column of a matrix."""
         if self.matrix.dtype == np.float64:
             return np.asarray(self.matrix @ w)
         return np.concatenate([part @ w for _, part in self._chunks()])
 
     def rmatvec(self, g: Array) -> Array:
-        """Return ``Phi' g``."""
+        """Return ``Phi' g``, for one vector or for each column of a matrix."""
         if self.matrix.dtype == np.float64:
-            return np.asarray(g @ self.matrix)
-        return np.asarray(np.sum([g[rows] @ part for rows, part in self._chunks()], axis=0))
+            return np.asarray(self.matrix.T @ g)
+        return np.asarray(np.sum([part.T @ g[rows] for rows, part in self._chunks()], axis=0))
 
     def square_rmatvec(self, r: Array) -> Array:
         """Return ``(Phi * Phi)' r``."""
@@ -108,10 +108,10 @@ class DenseDesign:
             total += weighted.T @ weighted
         return total
 
-    def compress(self, r: Array, z: Array) -> tuple[Array, Array, Array]:
+    def compress(self, r: Array, z: Array) -> Compressed:
         """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``."""
         half = np.sqrt(r)
-        return half[:, None] * self.matrix, half * z, half
+        return Compressed(half[:, None] * self.matrix, half * z, half, None)
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

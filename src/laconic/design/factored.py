@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._protocols import Array, Design, Index
+from .._protocols import Array, Compressed, Design, Index
 from ..linalg import thin_qr
 from .dense import DenseDesign, cosine, is_everything
 
@@ -51,12 +51,12 @@ class FactoredDesign:
         return int(self.G.shape[0]) + 1
 
     def matvec(self, w: Array) -> Array:
-        """Return ``Phi w``."""
-        return np.asarray((self.C @ w) @ self.G, dtype=float)
+        """Return ``Phi w``, for one vector or for each column of a matrix."""
+        return np.asarray(self.G.T @ (self.C @ w), dtype=float)
 
     def rmatvec(self, g: Array) -> Array:
-        """Return ``Phi' g``."""
-        return np.asarray((self.G @ g) @ self.C, dtype=float)
+        """Return ``Phi' g``, for one vector or for each column of a matrix."""
+        return np.asarray(self.C.T @ (self.G @ g), dtype=float)
 
     def square_rmatvec(self, r: Array) -> Array:
         """Return ``(Phi * Phi)' r``."""
@@ -86,13 +86,13 @@ class FactoredDesign:
         Q, _ = thin_qr(np.column_stack([np.ones(n), self.G.T]))
         return Q, np.asarray(Q.T @ self.G.T)
 
-    def compress(self, r: Array, z: Array) -> tuple[Array, Array, Array]:
+    def compress(self, r: Array, z: Array) -> Compressed:
         """Return the problem projected onto the span of the factor and the constant."""
         Q, R = self._orthogonal
         half = np.sqrt(r)
         # R^(1/2) Q = U S: thin, orthonormal U also where weights of zero have taken rows away.
         U, S = thin_qr(half[:, None] * Q)
-        return S @ (R @ self.C), U.T @ (half * z), U.T @ half
+        return Compressed(S @ (R @ self.C), U.T @ (half * z), U.T @ half, U)
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

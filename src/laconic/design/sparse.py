@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from .._protocols import Array, Design, Index
+from .._protocols import Array, Compressed, Design, Index
 from ._memory import GramMemory
 from .dense import DenseDesign, cosine, is_everything
 
@@ -52,11 +52,11 @@ class SparseDesign:
         return self.shape[0]
 
     def matvec(self, w: Array) -> Array:
-        """Return ``Phi w``."""
+        """Return ``Phi w``, for one vector or for each column of a matrix."""
         return np.asarray(self.by_row @ w, dtype=float)
 
     def rmatvec(self, g: Array) -> Array:
-        """Return ``Phi' g``."""
+        """Return ``Phi' g``, for one vector or for each column of a matrix."""
         return np.asarray(self.by_column.T @ g, dtype=float)
 
     def square_rmatvec(self, r: Array) -> Array:
@@ -83,10 +83,11 @@ class SparseDesign:
         # The transpose of columns is stored by rows as well: a product without a conversion.
         return np.asarray((self.by_column.T @ weighted).toarray(), dtype=float)
 
-    def compress(self, r: Array, z: Array) -> tuple[Array, Array, Array]:
+    def compress(self, r: Array, z: Array) -> Compressed:
         """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``, dense: this is for few rows."""
         half = np.sqrt(r)
-        return np.asarray(half[:, None] * self.by_row.toarray(), dtype=float), half * z, half
+        T = np.asarray(half[:, None] * self.by_row.toarray(), dtype=float)
+        return Compressed(T, half * z, half, None)
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

@@ -23,6 +23,7 @@ class Fit:
     likelihood: Likelihood
     status: Status
     history: list[Record]
+    state: Any = None  # of a solver that knows more than the posterior says
 
 
 def fit_output(
@@ -59,6 +60,17 @@ def fit_output(
     history = [record._replace(output=report.output) for record in answer.history]
     report.end()
     return Fit(answer.active[kept], posterior, state.likelihood, answer.status, history)
+
+
+def fit_relevance(problem: Problem, solver: Any, *, max_iter: int, tol: float, report: Reporter) -> Fit:
+    """Learn the precisions of one output and return the posterior of its weights."""
+    report.begin()
+    answer = solve(problem, solver, max_iter=max_iter, tol=tol, callback=report)
+    state: Any = answer.state
+    history = [record._replace(output=report.output) for record in answer.history]
+    report.end()
+    posterior = GaussianPosterior.from_ridge(state.posterior)
+    return Fit(state.columns, posterior, state.likelihood, answer.status, history, state)
 
 
 def join(statuses: Sequence[Status], note: str) -> Status:

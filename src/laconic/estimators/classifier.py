@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from scipy.special import logsumexp
-from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-
 from .._component import resolve
-from .._protocols import Array
-from ..likelihoods import REGISTRY as LIKELIHOODS
 from ..likelihoods import Binary
 from ._base import SparseBayesBase
 from ._callbacks import with_callbacks
+from ._predictions import BINARY, BinaryPredictions
 from ._threads import one_blas_thread
 
-_BINARY = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Binary)}
 
-
-class SparseBayesClassifier(ClassifierMixin, SparseBayesBase):  # type: ignore[misc]
+class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
     r"""Sparse probit or logistic classifier on features or kernels.
 
     Maximises :math:`\sum_i \log p(y_i \mid f_i) - \sum_j \mathrm{penalty}(w_j)` with
@@ -178,78 +170,6 @@ class SparseBayesClassifier(ClassifierMixin, SparseBayesBase):  # type: ignore[m
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if self.classes_.size < 2:
-            raise ValueError(
-                f"A classifier needs at least two classes, got one class ({self.classes_[0]!r})."
-            )
-        likelihood = resolve("likelihood", self.likelihood, _BINARY, Binary)
-        # Two classes need one latent; more are set against the rest, one by one.
-        positive = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        targets = [np.where(codes == k, 1.0, -1.0) for k in positive]
-        self._solve(X, weight, targets, likelihood)
+        likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
+        self._solve(X, weight, self._encode(y), likelihood)
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the moderated latent: its link is the integrated probability.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
-        """
-        m, v = self._latents(X)
-        t = np.column_stack(
-            [likelihood.moderate(m[:, k], v[:, k]) for k, likelihood in enumerate(self.likelihoods_)]
-        )
-        return t[:, 0] if self.classes_.size == 2 else t
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of the integrated probabilities, exact in the tails.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        t = self.decision_function(X)
-        link = self.likelihoods_[0].log_link
-        if self.classes_.size == 2:
-            return np.column_stack([link(-t), link(t)])
-        one_against_rest = link(t)
-        return np.asarray(one_against_rest - logsumexp(one_against_rest, axis=1, keepdims=True))
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the classes, integrated over the posterior of the weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X: Any) -> Array:
-        """Return the most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        t = self.decision_function(X)
-        index = (t > 0).astype(int) if self.classes_.size == 2 else t.argmax(axis=1)
-        return np.asarray(self.classes_[index])

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from sklearn.base import RegressorMixin
-
 from .._component import resolve
-from .._protocols import Array
 from ..likelihoods import Gaussian
-from ..linalg import check_largest
 from ._base import SparseBayesBase
 from ._callbacks import with_callbacks
+from ._predictions import GaussianPredictions, as_targets
 from ._threads import one_blas_thread
 
 
-class SparseBayesRegressor(RegressorMixin, SparseBayesBase):  # type: ignore[misc]
+class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
     r"""Sparse Gaussian regression on features or kernels.
 
     Maximises :math:`-\tfrac n2\log\sigma^2 - \|y - \Phi w - b\|^2/(2\sigma^2) -
@@ -159,51 +155,8 @@ class SparseBayesRegressor(RegressorMixin, SparseBayesBase):  # type: ignore[mis
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
-        check_largest(y, "targets", "y")
+        y = as_targets(y)
         likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
         self._solve(X, weight, [y], likelihood)
         self.noise_variance_ = self._noise_variance(X, y, weight)
         return self
-
-    def _noise_variance(self, X: Array, y: Array, weight: Array) -> float:
-        """Return the residual variance over the degrees of freedom that the fit has left."""
-        fitted = self.likelihoods_[0]
-        if not fitted.estimate:
-            return float(fitted.noise)
-        posterior = self.posteriors_[0]
-        m = self._latents_at(X)[0][:, 0]
-        left = weight.sum() - posterior.effective - (posterior.spread > 0)
-        return float(max(weight @ (y - m) ** 2 / max(left, 1.0), fitted.noise))
-
-    def _shape_output(self, values: Array) -> Any:
-        return float(values[0]) if values.ndim == 1 else values[0]
-
-    def predict(self, X: Any) -> Array:
-        """Return the posterior mean of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self._latents(X)[0][:, 0]
-
-    def predict_dist(self, X: Any) -> tuple[Array, Array]:
-        """Return mean and standard deviation of a new observation at each row.
-
-        The variance is that of the latent under the posterior of the kept weights plus the noise.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        mean, std : ndarrays of shape (n_samples,)
-        """
-        m, v = self._latents(X)
-        return m[:, 0], np.sqrt(v[:, 0] + self.noise_variance_)

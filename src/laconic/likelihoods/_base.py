@@ -46,6 +46,6 @@ class Likelihood(Component, ABC):
     def sample(self, f: Array, rng: Seed) -> Array:
         """Draw a target for each latent; lets :mod:`laconic.testing` check any likelihood."""
 
-    def refit(self, y: Array, f: Array, weight: Array, n_columns: int) -> Self:
+    def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
         """Return the likelihood with its own parameters re-estimated; most have none."""
         return self

@@ -52,7 +52,7 @@ class Gaussian(Likelihood):
         """Raise unless ``noise`` is a positive variance."""
         require(is_positive(self.noise), self, "noise must be a positive variance", self.noise)
 
-    def refit(self, y: Array, f: Array, weight: Array, n_columns: int) -> Self:
+    def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
         """Return the likelihood with the noise variance at its maximum, eq. (3) of [F01]."""
         if not self.estimate:
             return self
@@ -63,7 +63,7 @@ class Gaussian(Likelihood):
         size = np.abs(y).max(initial=0.0)
         if spread <= (8 * np.finfo(float).eps * size) ** 2:
             floor = (1e-6 * size) ** 2  # a constant: what is left of it is rounding, not signal
-        noise = max(weight @ (y - f) ** 2 / total, floor, 1e-150)
+        noise = max(weight @ (y - f) ** 2 / total + v, floor, 1e-150)
         return type(self)(noise=float(noise), estimate=True)
 
     def log_prob(self, y: Array, f: Array) -> Array:

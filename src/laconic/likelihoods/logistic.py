@@ -46,6 +46,14 @@ class Logistic(Binary):
         """Return ``y sigmoid(-y f)`` and ``sigmoid(f) sigmoid(-f)``."""
         return np.asarray(y * expit(-y * f)), np.asarray(expit(f) * expit(-f))
 
+    def evaluate(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        """Return ``log_prob`` and both ``derivatives`` from one exponential."""
+        t = y * f
+        small = np.exp(-np.abs(t))
+        large = 1 / (1 + small)  # sigmoid(|t|)
+        log_p = np.minimum(t, 0.0) - np.log1p(small)
+        return log_p, y * np.where(t > 0, small * large, large), small * large * large
+
     def moderate(self, m: Array, v: Array) -> Array:
         """Return the log-odds of the integrated probability, by quadrature."""
         return logistic_normal_logit(m, v)

@@ -42,7 +42,8 @@ _MOST_GAIN = 2.0
 
 def ridge_start(problem: Problem, damping: float) -> State:
     """Return the ridge estimate of labels 0/1 or targets, step 2 of [FJ01]'s algorithm."""
-    T, t, one = problem.design.compress(problem.weight, problem.likelihood.first_target(problem.y))
+    target = problem.likelihood.first_target(problem.y)
+    T, t, one, _ = problem.design.compress(problem.weight, target)
     centre, level = np.zeros(T.shape[1]), 0.0
     if problem.intercept:
         total = problem.weight.sum()

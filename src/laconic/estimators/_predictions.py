@@ -1,0 +1,159 @@
+"""From latents to predictions: classes with probabilities, and values with their deviations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._protocols import Array
+from ..likelihoods import REGISTRY as LIKELIHOODS
+from ..likelihoods import Binary
+from ..linalg import check_largest
+from ..posterior import GaussianPosterior
+
+BINARY = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Binary)}
+
+
+def as_targets(y: Any) -> Array:
+    """Return the targets of a regression as doubles that can be squared."""
+    targets: Array = np.asarray(y, dtype=np.float64)
+    check_largest(targets, "targets", "y")
+    return targets
+
+
+class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
+    """Two classes on one latent, more of them one against the rest."""
+
+    likelihoods_: list[Any]
+    _latents: Callable[..., tuple[Array, Array]]  # of the model it is mixed into
+
+    def _encode(self, y: Any) -> Sequence[Array]:
+        """Remember the classes and return the labels -1, +1 of each output."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError(
+                f"A classifier needs at least two classes, got one class ({self.classes_[0]!r})."
+            )
+        positive = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        return [np.where(codes == k, 1.0, -1.0) for k in positive]
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the moderated latent: its link is the integrated probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
+        """
+        m, v = self._latents(X)
+        t = np.column_stack(
+            [likelihood.moderate(m[:, k], v[:, k]) for k, likelihood in enumerate(self.likelihoods_)]
+        )
+        return t[:, 0] if self.classes_.size == 2 else t
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of the integrated probabilities, exact in the tails.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        t = self.decision_function(X)
+        link = self.likelihoods_[0].log_link
+        if self.classes_.size == 2:
+            return np.column_stack([link(-t), link(t)])
+        one_against_rest = link(t)
+        return np.asarray(one_against_rest - logsumexp(one_against_rest, axis=1, keepdims=True))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes, integrated over the posterior of the weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        t = self.decision_function(X)
+        index = (t > 0).astype(int) if self.classes_.size == 2 else t.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+
+class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
+    """The latent itself, with its variance and the noise's."""
+
+    likelihoods_: list[Any]
+    posteriors_: list[GaussianPosterior]
+    noise_variance_: float
+    _latents: Callable[..., tuple[Array, Array]]
+    _latents_at: Callable[..., tuple[Array, Array]]
+
+    def _noise_variance(self, X: Array, y: Array, weight: Array) -> float:
+        """Return the residual variance over the degrees of freedom that the fit has left."""
+        fitted = self.likelihoods_[0]
+        if not fitted.estimate:
+            return float(fitted.noise)
+        posterior = self.posteriors_[0]
+        m = self._latents_at(X)[0][:, 0]
+        left = weight.sum() - posterior.effective - (posterior.spread > 0)
+        return float(max(weight @ (y - m) ** 2 / max(left, 1.0), fitted.noise))
+
+    def _shape_output(self, values: Array) -> Any:
+        return float(values[0]) if values.ndim == 1 else values[0]
+
+    def predict(self, X: Any) -> Array:
+        """Return the posterior mean of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._latents(X)[0][:, 0]
+
+    def predict_dist(self, X: Any) -> tuple[Array, Array]:
+        """Return mean and standard deviation of a new observation at each row.
+
+        The variance is that of the latent under the posterior of the kept weights plus the noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        mean, std : ndarrays of shape (n_samples,)
+        """
+        m, v = self._latents(X)
+        return m[:, 0], np.sqrt(v[:, 0] + self.noise_variance_)

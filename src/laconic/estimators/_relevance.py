@@ -1,0 +1,63 @@
+"""What the relevance vector machines share: design -> precisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from .._protocols import Array, Likelihood
+from ..design import Built, build_design
+from ..priors import Jeffreys
+from ..solvers import Problem
+from ._callbacks import begin_reports
+from ._fit import Fit, fit_relevance
+from ._model import KernelModel
+
+
+class RelevanceBase(KernelModel):
+    """Shared by all relevance vector machines; they add the solver, the targets, the predictions."""
+
+    shape: float
+    rate: float
+
+    def _make_solver(self, n_columns: int) -> Any:
+        raise NotImplementedError
+
+    def _note(self, fits: Sequence[Fit]) -> str:
+        """Return what a person should know besides."""
+        return ""
+
+    def _solve(
+        self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood
+    ) -> tuple[Built, list[Fit]]:
+        """Learn the precisions of every output on one shared design and publish what they kept."""
+        reports, end_reports = begin_reports(self, len(targets))
+        basis = self._make_basis(X, weight)
+        built = build_design(
+            basis,
+            X,
+            weight,
+            centre=self.fit_intercept,
+            tol=self.rank_tol,
+            max_rank=int(self.max_rank),
+        )
+        solver = self._make_solver(built.design.shape[1])
+        solver.check()
+        # Precisions with the hyper-prior 1 / alpha are weights with the prior 1 / |w|.
+        jobs = (
+            delayed(fit_relevance)(
+                Problem(built.design.share(), y, likelihood, Jeffreys(), weight, self.fit_intercept),
+                solver,
+                max_iter=int(self.max_iter),
+                tol=self.tol,
+                report=report,
+            )
+            for y, report in zip(targets, reports, strict=True)
+        )
+        fits: list[Fit] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        end_reports()
+        self.solver_ = solver
+        self._publish(fits, built.basis, built.centre, built.note + self._note(fits))
+        return built, fits

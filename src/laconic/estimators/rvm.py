@@ -1,0 +1,358 @@
+"""The relevance vector machine."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._component import resolve, unknown
+from .._protocols import Array
+from ..likelihoods import Binary, Gaussian
+from ..relevance import Evidence, Sequential, Variational
+from ._augment import Augmentation
+from ._callbacks import with_callbacks
+from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
+from ._relevance import RelevanceBase
+from ._threads import one_blas_thread
+
+_INFERENCE = ["evidence", "sequential", "variational"]
+
+
+class _RVM(RelevanceBase):
+    """The three ways to learn a precision for each weight."""
+
+    inference: str
+    solver: str
+
+    def _make_solver(self, n_columns: int) -> Any:
+        if self.inference not in _INFERENCE:
+            raise unknown("inference", str(self.inference), _INFERENCE)
+        if self.inference == "variational":
+            return Variational(None, "product", self.solver, self.shape, self.rate)  # type: ignore[arg-type]
+        return Evidence() if self.inference == "evidence" else Sequential()
+
+
+class RVMClassifier(BinaryPredictions, _RVM):
+    r"""Relevance vector machine for classification [T01]_.
+
+    Every weight has a precision of its own, :math:`w_k \sim \mathcal N(0, \alpha_k^{-1})`, and the
+    precisions are those under which the labels are most probable. Most become infinite: what is left
+    are the relevance vectors. Probabilities are integrated over the posterior of their weights.
+
+    Parameters
+    ----------
+    kernel : None, str, Kernel or callable, default="rbf"
+        ``None`` uses the features themselves; ``"linear"``, ``"poly"``, ``"rbf"``, ``"matern"``, an
+        object of :mod:`laconic.kernels` or a function of two matrices puts one column on each distinct
+        training row; ``"precomputed"`` takes the kernel matrix as ``X``.
+    gamma : float or {"scale", "auto"}, default="scale"
+        Of the named kernels; a width h is ``gamma = 1 / (2 * h**2)``.
+    degree : int, default=3
+        Of ``"poly"``.
+    coef0 : float, default=1.0
+        Of ``"poly"``.
+    inference : {"sequential", "evidence", "variational"}, default="sequential"
+        ``"sequential"`` adds, re-estimates and deletes columns [TF03]_: fast, also on many rows.
+        ``"evidence"`` starts with all columns in [T01]_. ``"variational"`` has distributions for the
+        precisions as well and a bound on the evidence in ``history_`` that never drops [BT00]_.
+    solver : {"fast", "vb"}, default="fast"
+        Of ``"variational"``; ``"vb"`` is the paper's update, with the same answers in many more steps.
+    likelihood : {"logistic", "probit"} or Binary, default="logistic"
+        Distribution of the label. ``"variational"`` uses its quadratic bound, Jaakkola and Jordan's for
+        the logistic one; the others its own curvature (Laplace).
+    fit_intercept : bool, default=True
+        Whether there is an intercept; its prior is flat.
+    shape, rate : float, default=1e-12
+        Of the gamma hyper-prior of ``"variational"``, ``rate`` in units that the data set.
+    max_iter : int, default=1000
+        Most iterations.
+    tol : float, default=1e-5
+        An iteration that gains less than this many nats per observation is the last.
+    rank_tol : float, default=1e-8
+        A kernel matrix is never formed; it is factored until no diagonal element misses more than
+        this part of the largest.
+    max_rank : int, default=1000
+        Rank at which the factorisation stops all the same; ``status_`` says so.
+    class_weight : None, dict or "balanced", default=None
+        Weights of the classes, multiplied with ``sample_weight``.
+    n_jobs : int or None, default=None
+        Workers for the one-against-rest problems of more than two classes.
+    callbacks : None, callable or list of callables, default=None
+        Each is called with a :class:`~laconic.solvers.Record` after every iteration; returning
+        ``True`` stops the fit.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1 or n_classes, n_features)
+        Weights of the features; with ``kernel=None`` only.
+    dual_coef_ : ndarray of shape (1 or n_classes, n_relevant)
+        Weights of the relevance vectors; with a kernel only.
+    intercept_ : ndarray of shape (1 or n_classes,)
+    relevance_ : ndarray of shape (n_relevant,)
+        Indices of what was kept by any class: training rows for a kernel, columns without.
+    relevance_vectors_ : ndarray of shape (n_relevant, n_features)
+        The kept rows; with a kernel only.
+    n_relevant_ : int
+    posteriors_ : list of GaussianPosterior
+        One per output.
+    history_ : list of Record
+        ``iteration, objective, active, seconds, output``; the objective is the log evidence
+        (Laplace's), or the bound on it.
+    status_ : Status
+        Whether it converged, and a sentence.
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from laconic import RVMClassifier
+    >>> from laconic.datasets import make_ripley
+    >>> X, y = make_ripley(250, random_state=0)
+    >>> model = RVMClassifier(gamma=2.0).fit(X, y)
+    >>> bool(model.n_relevant_ < 10), bool(model.score(X, y) > 0.85)
+    (True, True)
+
+    References
+    ----------
+    .. [T01] M. Tipping, Sparse Bayesian learning and the relevance vector machine, JMLR 1, 2001.
+    .. [TF03] M. Tipping, A. Faul, Fast marginal likelihood maximisation for sparse Bayesian models,
+       AISTATS 2003.
+    .. [BT00] C. Bishop, M. Tipping, Variational relevance vector machines, UAI 2000.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        inference: str = "sequential",
+        solver: str = "fast",
+        likelihood: Any = "logistic",
+        fit_intercept: bool = True,
+        shape: float = 1e-12,
+        rate: float = 1e-12,
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+        rank_tol: float = 1e-8,
+        max_rank: int = 1000,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.inference = inference
+        self.solver = solver
+        self.likelihood = likelihood
+        self.fit_intercept = fit_intercept
+        self.shape = shape
+        self.rate = rate
+        self.max_iter = max_iter
+        self.tol = tol
+        self.rank_tol = rank_tol
+        self.max_rank = max_rank
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 equals a row written twice, weight 0 a row left out.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing(), one_blas_thread():
+            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
+        likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
+        self._solve(X, weight, self._encode(y), likelihood)
+        return self
+
+
+class RVMRegressor(GaussianPredictions, _RVM):
+    r"""Relevance vector machine for regression [T01]_.
+
+    Every weight has a precision of its own, :math:`w_k \sim \mathcal N(0, \alpha_k^{-1})`; precisions
+    and noise are those under which the targets are most probable. Most precisions become infinite: what
+    is left are the relevance vectors.
+
+    Parameters
+    ----------
+    kernel : None, str, Kernel or callable, default="rbf"
+        As in :class:`RVMClassifier`.
+    gamma : float or {"scale", "auto"}, default="scale"
+        Of the named kernels; a width h is ``gamma = 1 / (2 * h**2)``.
+    degree : int, default=3
+        Of ``"poly"``.
+    coef0 : float, default=1.0
+        Of ``"poly"``.
+    inference : {"sequential", "evidence", "variational"}, default="sequential"
+        As in :class:`RVMClassifier`.
+    solver : {"fast", "vb"}, default="fast"
+        Of ``"variational"``.
+    likelihood : "gaussian" or Gaussian, default="gaussian"
+        ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconic.likelihoods` fixes the noise variance.
+    fit_intercept : bool, default=True
+        Whether there is an intercept; its prior is flat.
+    shape, rate : float, default=1e-12
+        Of the gamma hyper-prior of ``"variational"``, ``rate`` in units that the data set.
+    max_iter : int, default=1000
+        Most iterations.
+    tol : float, default=1e-5
+        An iteration that gains less than this many nats per observation is the last.
+    rank_tol : float, default=1e-8
+        A kernel matrix is never formed; it is factored until no diagonal element misses more than
+        this part of the largest.
+    max_rank : int, default=1000
+        Rank at which the factorisation stops all the same; ``status_`` says so.
+    n_jobs : int or None, default=None
+        Unused by a single output; here so that all estimators share it.
+    callbacks : None, callable or list of callables, default=None
+        As in :class:`RVMClassifier`.
+
+    Attributes
+    ----------
+    coef_, dual_coef_ : ndarray
+        Weights of the features, or of the relevance vectors.
+    intercept_ : float
+    noise_variance_ : float
+        Variance of the noise.
+    relevance_, relevance_vectors_, n_relevant_, posteriors_, history_, status_, n_iter_
+        As in :class:`RVMClassifier`.
+
+    Examples
+    --------
+    >>> from laconic import RVMRegressor
+    >>> from laconic.datasets import make_sinc
+    >>> X, y = make_sinc(100, random_state=0)
+    >>> model = RVMRegressor(gamma=1 / 18).fit(X, y)
+    >>> mean, std = model.predict_dist([[0.0], [40.0]])
+    >>> bool(std[1] > 2 * std[0])
+    True
+
+    References
+    ----------
+    .. [T01] M. Tipping, Sparse Bayesian learning and the relevance vector machine, JMLR 1, 2001.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        inference: str = "sequential",
+        solver: str = "fast",
+        likelihood: Any = "gaussian",
+        fit_intercept: bool = True,
+        shape: float = 1e-12,
+        rate: float = 1e-12,
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+        rank_tol: float = 1e-8,
+        max_rank: int = 1000,
+        n_jobs: int | None = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.inference = inference
+        self.solver = solver
+        self.likelihood = likelihood
+        self.fit_intercept = fit_intercept
+        self.shape = shape
+        self.rate = rate
+        self.max_iter = max_iter
+        self.tol = tol
+        self.rank_tol = rank_tol
+        self.max_rank = max_rank
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the regressor.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 equals a row written twice, weight 0 a row left out.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing(), one_blas_thread():
+            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
+        y = as_targets(y)
+        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
+        built, _ = self._solve(X, weight, [y], likelihood)
+        self.noise_variance_ = self._noise_variance(X, y, weight)
+        self._augmentation = None
+        if built.pivots is not None:
+            centres: Any = built.basis.keep(built.pivots)
+            self._augmentation = Augmentation.learn(
+                centres.kernel,
+                centres.centres,
+                self.basis_.keep(self._columns[0]),
+                self.posteriors_[0],
+                X,
+                y,
+                weight / self.noise_variance_,
+            )
+        return self
+
+    def predict_dist(self, X: Any, *, augment: bool = True) -> tuple[Array, Array]:
+        """Return mean and standard deviation of a new observation at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        augment : bool, default=True
+            Whether each row gets a kernel of its own, so that the deviation grows away from the data
+            instead of shrinking (RVM*); the mean then differs a little from :meth:`predict`. Only
+            kernels that can be factored have this; features and ``"precomputed"`` need or know nothing
+            of the kind.
+
+        Returns
+        -------
+        mean, std : ndarrays of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if not augment or self._augmentation is None:
+            return super().predict_dist(X)
+        m, v = self._latents(X, self._widen)
+        return m[:, 0], np.sqrt(v[:, 0] + self.noise_variance_)
+
+    def _widen(self, X: Any, Phi: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        augmentation: Any = self._augmentation
+        return augmentation.apply(self.posteriors_[0], X, Phi, m, v)  # type: ignore[no-any-return]

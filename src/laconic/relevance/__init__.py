@@ -1,0 +1,8 @@
+"""Relevance: the precisions of the weights are learnt, and what is not needed gets an infinite one."""
+
+from ._belief import Belief
+from .evidence import Evidence
+from .sequential import Estimate, Sequential
+from .variational import Variational
+
+__all__ = ["Belief", "Estimate", "Evidence", "Sequential", "Variational"]

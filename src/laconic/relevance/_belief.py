@@ -1,0 +1,130 @@
+"""What a variational fit believes: the weights given the precisions, and the bound on the evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from .._protocols import Array, Index, Likelihood
+from ..linalg import Ridge, ridge
+from ..solvers import Problem
+from ._precisions import Precisions, over_slices
+
+
+@dataclass(frozen=True)
+class Belief:
+    """The distributions ``q(w)`` and ``q(alpha)`` on the slices that are left, and their bound."""
+
+    problem: Problem  # of the columns that are left
+    full: tuple[int, ...]  # the grid as it was
+    kept: tuple[Index, ...]  # the slices that are left, mode by mode
+    precisions: Precisions
+    likelihood: Likelihood
+    ridge: Ridge
+    m: Array  # mean and
+    v: Array  # variance of the latent at the training rows
+    r: Array  # precision of the surrogate that made it
+    objective: float
+    # What pruning took from or gave to the bound, which has no meaning across models.
+    offset: float
+
+    @property
+    def b(self) -> float:
+        """Mean of the intercept."""
+        return self.ridge.intercept
+
+    @cached_property
+    def w(self) -> Array:
+        """Mean of all weights, zero where a slice is gone."""
+        w = np.zeros(self.full)
+        w[np.ix_(*self.kept)] = self.mean
+        return w.ravel()
+
+    @property
+    def columns(self) -> Index:
+        """Which of all weights are left."""
+        return np.ravel_multi_index(np.ix_(*self.kept), self.full).ravel()
+
+    @property
+    def posterior(self) -> Ridge:
+        """Mean and curvature of ``q(w)``."""
+        return self.ridge
+
+    @property
+    def mean(self) -> Array:
+        """Mean of the weights that are left, on their grid."""
+        return self.ridge.weights.reshape(self.precisions.grid)
+
+    @cached_property
+    def learnt(self) -> Array:
+        """How far the data settle each weight, on the grid."""
+        return self.ridge.learnt().reshape(self.precisions.grid)
+
+    def relevance(self, mode: int) -> Array:
+        """Return the effective number of parameters in each slice of a mode."""
+        return over_slices(self.learnt, mode)
+
+    @property
+    def second(self) -> Array:
+        """``E[w^2]``, eq. (18) of [GRID]."""
+        return np.asarray(self.mean**2 + (1 - self.learnt) / self.precisions.precision)
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        full: tuple[int, ...],
+        kept: tuple[Index, ...],
+        precisions: Precisions,
+        likelihood: Likelihood,
+        m: Array,
+        v: Array,
+        offset: float = 0.0,
+    ) -> Self:
+        """Return ``q(w)``, eq. (14), with the likelihood touched at ``f ~ N(m, v)``."""
+        z, r = likelihood.surrogate(problem.y, m, v)
+        r = problem.weight * r
+        variance = 1 / precisions.precision.ravel()
+        answer = ridge(problem.design, r, z, variance, intercept=problem.intercept)
+        m = problem.latent(answer.weights, answer.intercept)
+        v = answer.latent_variance(problem.design, r)
+        new = cls(problem, full, kept, precisions, likelihood, answer, m, v, r, 0.0, offset)
+        return replace(new, objective=new.bound() - offset)
+
+    def update(self, precisions: Precisions, likelihood: Likelihood, m: Array, v: Array) -> Belief:
+        """Return the belief under other precisions, the likelihood touched elsewhere."""
+        return Belief.of(self.problem, self.full, self.kept, precisions, likelihood, m, v, self.offset)
+
+    def bound(self) -> float:
+        r"""Return the evidence lower bound, eq. (13), and for the sum eq. (24), with all constants.
+
+        With :math:`A` the expected precisions, :math:`\sum A_k\Sigma_{kk} = \sum(1 - \gamma_k)` and
+        :math:`\log|\Sigma| = -\sum\log A_k - \log|I + DGD|`. The intercept has a flat prior of density
+        one, and given the weights the precision :math:`\sum r`.
+        """
+        precisions, problem = self.precisions, self.problem
+        A = precisions.precision
+        bound = float(problem.weight @ self.likelihood.bound(problem.y, self.m, self.v))
+        terms = precisions.log_precision - np.log(A) - A * self.mean**2 + self.learnt
+        bound += 0.5 * float(terms.sum()) - 0.5 * self.ridge.log_det - precisions.divergence()
+        if problem.intercept:
+            bound += 0.5 * float(1 + np.log(2 * np.pi) - np.log(self.r.sum()))
+        return bound
+
+    def keep(self, slices: tuple[Index, ...]) -> Belief:
+        """Return the belief without the other slices, its bound going on from where it was."""
+        columns = np.ravel_multi_index(np.ix_(*slices), self.precisions.grid).ravel()
+        kept = tuple(old[index] for old, index in zip(self.kept, slices, strict=True))
+        new = Belief.of(
+            self.problem.keep(columns),
+            self.full,
+            kept,
+            self.precisions.keep(slices),
+            self.likelihood,
+            self.m,
+            self.v,
+        )
+        return replace(new, objective=self.objective, offset=new.objective - self.objective)

@@ -1,0 +1,98 @@
+"""The most probable weights under given precisions, and the evidence for those precisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._protocols import Array, Likelihood
+from ..linalg import Quadratic, Ridge, ridge
+from ..solvers import Problem
+
+# Newton's method on a concave function: these bounds are for what rounding may do to it.
+_STEPS, _HALVINGS = 100, 30
+# It ends when the next step would gain less than this many nats.
+_GAIN = 1e-10
+# The least curvature of a row, as a part of the largest: its target stays finite.
+_LEAST_CURVATURE = 1e-10
+
+
+@dataclass(frozen=True)
+class Mode:
+    r"""Laplace's approximation at the mode of :math:`p(w \mid y, \alpha)`, exact for Gaussian noise.
+
+    ``objective`` is the log evidence
+    :math:`\log p(y \mid w) - \tfrac12\sum\alpha_k w_k^2 - \tfrac12\log|I + DGD|`, with an intercept
+    of flat prior integrated out as well.
+    """
+
+    problem: Problem
+    alpha: Array
+    likelihood: Likelihood
+    w: Array
+    b: float
+    f: Array
+    slope: Array  # of the log-likelihood in f
+    r: Array  # weight times minus its second derivative
+    ridge: Ridge
+    objective: float
+
+    @cached_property
+    def learnt(self) -> Array:
+        """How far the data settle each weight, ``1 - alpha Sigma_kk``."""
+        return self.ridge.learnt()
+
+    @property
+    def target(self) -> Array:
+        """Target of the Gaussian with the likelihood's own slope and curvature."""
+        return np.asarray(self.f + self.problem.weight * self.slope / self.r)
+
+    def quadratic(self) -> Quadratic:
+        """Return the log-likelihood around the mode as a quadratic in the weights."""
+        return Quadratic.of(self.problem.design, self.r, self.target, intercept=self.problem.intercept)
+
+    def refit(self) -> Likelihood:
+        """Return the likelihood with its own parameters re-estimated."""
+        return refit_by_degrees(self.problem, self.likelihood, self.f, self.learnt)
+
+
+def refit_by_degrees(problem: Problem, likelihood: Likelihood, f: Array, learnt: Array) -> Likelihood:
+    r"""Return the likelihood re-estimated from the residual and its degrees of freedom.
+
+    MacKay's :math:`\sigma^2 = \sum(y - f)^2/(n - \sum\gamma)`: at a fixed point this is the mean of
+    :math:`(y - f)^2 + v`, which is what is handed over.
+    """
+    total = float(problem.weight.sum())
+    free = float(learnt.sum()) + problem.intercept
+    v = float(problem.weight @ (problem.y - f) ** 2) / total * free / max(total - free, 1e-3 * total)
+    return likelihood.refit(problem.y, f, problem.weight, free, v)
+
+
+def find_mode(problem: Problem, alpha: Array, likelihood: Likelihood, w: Array, b: float) -> Mode:
+    """Return the mode, by Newton's method from ``w`` and ``b``."""
+    y, weight = problem.y, problem.weight
+    f = problem.latent(w, b)
+    log_p, slope, curvature = likelihood.evaluate(y, f)
+    value = float(weight @ log_p) - 0.5 * float(alpha @ w**2)
+    for _ in range(_STEPS):
+        curvature = np.maximum(curvature, _LEAST_CURVATURE * curvature.max(initial=0.0))
+        r = weight * np.maximum(curvature, np.finfo(float).tiny)
+        target = f + weight * slope / r
+        answer = ridge(problem.design, r, target, 1 / alpha, intercept=problem.intercept)
+        dw, db = answer.weights - w, answer.intercept - b
+        df = problem.latent(dw, db)
+        if float((weight * slope) @ df) - float((alpha * w) @ dw) <= _GAIN:
+            break
+        for halving in range(_HALVINGS):
+            step = 0.5**halving
+            log_p, slope, curvature = likelihood.evaluate(y, f + step * df)
+            new = float(weight @ log_p) - 0.5 * float(alpha @ (w + step * dw) ** 2)
+            if new >= value:
+                break
+        w, b, f, value = w + step * dw, b + step * db, f + step * df, new
+    evidence = value - 0.5 * answer.log_det
+    if problem.intercept:
+        evidence += 0.5 * float(np.log(2 * np.pi) - np.log(r.sum()))
+    return Mode(problem, alpha, likelihood, w, b, f, slope, r, answer, evidence)

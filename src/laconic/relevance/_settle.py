@@ -1,0 +1,115 @@
+"""The best precisions for a quadratic log-likelihood, all in the space of the columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._protocols import Array, Index
+from ..linalg import Quadratic, Ridge, symmetric_eigen
+
+_ROUNDS, _HALVINGS = 200, 12
+# No precision changes by more than this factor (e^3) in one Newton step.
+_LEAP = 3.0
+# The least curvature that a direction is credited with, as a part of the largest.
+_FLAT = 1e-3
+
+
+@dataclass(frozen=True)
+class Local:
+    r"""Evidence of the precisions, its slope and its curvature, where the likelihood is quadratic.
+
+    :math:`\mathcal L(\alpha) = \tfrac12 c^T\Sigma c - \tfrac12\log|I + DGD|` with
+    :math:`\Sigma = (G + \mathrm{diag}\,\alpha)^{-1}` and :math:`c = \Phi^T R z`, up to a constant.
+    """
+
+    alpha: Array
+    answer: Ridge
+    value: float
+
+    @classmethod
+    def at(cls, quadratic: Quadratic, alpha: Array) -> Local:
+        """Return the evidence at these precisions."""
+        answer = quadratic.ridge(1 / alpha)
+        value = 0.5 * (float(quadratic.slope @ answer.weights) - answer.log_det)
+        return cls(alpha, answer, value)
+
+    @cached_property
+    def learnt(self) -> Array:
+        """``gamma = 1 - alpha Sigma_kk``, kept below one so that it can be divided by."""
+        return np.clip(self.answer.learnt(), 0.0, 1 - 1e-12)
+
+    def doomed(self) -> Index:
+        r"""Return the columns whose best precision, the others given, is infinite; the worst first.
+
+        In Tipping and Faul's terms [TF03]_ :math:`q^2 \le s`, with :math:`s = \alpha\gamma/(1-\gamma)`
+        and :math:`q = \alpha w/(1-\gamma)`; what such a column costs is
+        :math:`\tfrac12[\log(1-\gamma) + \alpha w^2/(1-\gamma)]`.
+
+        References
+        ----------
+        .. [TF03] M. Tipping, A. Faul, Fast marginal likelihood maximisation for sparse Bayesian models,
+           AISTATS 2003.
+        """
+        used = self.alpha * self.answer.weights**2 / (1 - self.learnt)
+        worth = 0.5 * (np.log1p(-self.learnt) + used)
+        order = np.argsort(worth)
+        return order[used[order] <= self.learnt[order]]
+
+    def newton(self) -> Array:
+        """Return Newton's step in the logarithms of the precisions."""
+        root = self.answer.factor.whiten(np.diag(self.answer.root))
+        Sigma, a = root.T @ root, self.alpha
+        aw = a * self.answer.weights
+        slope = 0.5 * (self.learnt - aw * self.answer.weights)
+        H = 0.5 * np.outer(a, a) * Sigma**2 + np.outer(aw, aw) * Sigma
+        H.flat[:: a.size + 1] -= 0.5 * (a * np.diag(Sigma) + aw * self.answer.weights)
+        values, vectors = symmetric_eigen(-H)
+        values = np.abs(values)  # uphill also where the evidence is not concave
+        values = np.maximum(values, max(_FLAT * values.max(initial=0.0), 1e-12))
+        step = vectors @ ((vectors.T @ slope) / values)
+        return np.asarray(step * min(1.0, _LEAP / max(np.abs(step).max(initial=0.0), 1e-300)))
+
+
+def settle(quadratic: Quadratic, alpha: Array, *, tol: float) -> tuple[Array, Index]:
+    """Return the precisions of greatest evidence and the columns that keep a finite one.
+
+    Newton's method on all of them together; a column that would rather be gone goes at once, since the
+    way to infinity is long.
+
+    Parameters
+    ----------
+    quadratic : Quadratic
+    alpha : ndarray
+        Where to start.
+    tol : float
+        A step that gains less than this many nats is the last.
+    """
+    kept, here = np.arange(alpha.size), Local.at(quadratic, alpha)
+    for _ in range(_ROUNDS):
+        gone = here.doomed()[: max(1, here.alpha.size // _AT_ONCE)]
+        if gone.size:
+            stay = np.delete(np.arange(here.alpha.size), gone)
+            quadratic, kept = quadratic.keep(stay), kept[stay]
+            here = Local.at(quadratic, here.alpha[stay])
+            continue
+        if not kept.size:
+            break
+        step = here.newton()
+        for _ in range(_HALVINGS):
+            there = Local.at(quadratic, here.alpha * np.exp(step))
+            if there.value >= here.value:
+                break
+            step = step / 4
+        else:
+            break
+        gain, here = there.value - here.value, there
+        if gain <= tol:
+            break
+    return here.alpha, kept
+
+
+# Of many doomed columns one in so many goes at once: the rest may be saved by it.
+_AT_ONCE = 10
