@@ -91,7 +91,7 @@ class Problem:
             information = float(self.osculate(state)[0].sum())
             step = float(self.weight @ state.slope) / information
             state = none.refit(state.w, state.b + step, state.likelihood)
-            if abs(step) * np.sqrt(information) < 1e-9:
+            if abs(step) * np.sqrt(information) < 1e-5:  # the next would be its square
                 break
         return replace(state, w=np.zeros(self.design.shape[1]))
 
