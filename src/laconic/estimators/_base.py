@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -25,7 +25,7 @@ from ..kernels import resolve_kernel
 from ..linalg import check_largest
 from ..priors import REGISTRY as PRIORS
 from ..priors import Prior as PriorComponent
-from ..solvers import Problem, State, choose_solver
+from ..solvers import Problem, State, choose_solver, rank_tolerance
 from ._callbacks import CallbackSupportMixin, begin_reports
 from ._fit import Fit, fit_output, join
 from ._validation import ROWS, check_weight, resolve_gamma
@@ -58,7 +58,7 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
     solver: Any
     max_iter: int
     tol: float
-    rank_tol: float
+    rank_tol: float | Literal["auto"]
     max_rank: int
     n_jobs: int | None
     warm_start: bool
@@ -98,7 +98,10 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         rules = {
             "tol": (is_positive(self.tol), "a positive number"),
             "max_iter": (is_count(self.max_iter), "a positive whole number"),
-            "rank_tol": (is_positive(self.rank_tol), "a positive number"),
+            "rank_tol": (
+                is_positive(self.rank_tol) or self.rank_tol == "auto",
+                "a positive number or 'auto'",
+            ),
             "max_rank": (is_count(self.max_rank), "a positive whole number"),
             "expansion": (
                 is_count(self.expansion) and self.expansion <= 10,
@@ -151,9 +154,8 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         if self.fit_intercept and self.penalize_intercept:
             basis = WithConstant(basis)
         free = self.fit_intercept and not self.penalize_intercept
-        built = build_design(
-            basis, X, weight, centre=free, tol=self.rank_tol, max_rank=int(self.max_rank)
-        )
+        tol = rank_tolerance(solver, prior) if self.rank_tol == "auto" else self.rank_tol
+        built = build_design(basis, X, weight, centre=free, tol=tol, max_rank=int(self.max_rank))
         design, basis, centre = built.design, built.basis, built.centre
         crowded = kernels and not built.chosen
         problems = [

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._component import Component
-from .._protocols import Array, Index
+from .._protocols import Array, Index, Prior
 from ..linalg import solve_semidefinite
 from ._loop import flat
 from ._problem import Problem, State
@@ -29,6 +29,8 @@ _CHANGES = 10
 # The certificate: slopes meet the optimality conditions to this part of sqrt(tol). The objective is
 # quadratic in the slopes' error, so sqrt(tol) is its natural measure.
 _CERTIFICATE = 1e-3
+# Part of a kernel matrix that its factors may miss: below what the certificate would notice.
+_RANK_TOL = 1e-8
 
 
 class Proximal(Component):
@@ -54,6 +56,10 @@ class Proximal(Component):
     def __init__(self, fit_noise: bool = True, certify: bool = True) -> None:
         self.fit_noise = fit_noise
         self.certify = certify
+
+    def rank_tol(self, prior: Prior) -> float:
+        """Return how much of a kernel matrix its factors may miss: they certify, kernels weigh."""
+        return _RANK_TOL
 
     def init(self, problem: Problem) -> State:
         """Return the empty model."""
