@@ -48,7 +48,7 @@ class _Recent:
             order = np.argsort(known)
             place = order[np.minimum(np.searchsorted(known, index, sorter=order), known.size - 1)]
             old = known[place] == index
-            Phi = np.empty((columns.shape[0], index.size))
+            Phi = np.empty((columns.shape[0], index.size), order="F")
             Phi[:, old] = columns[:, place[old]]
             if not old.all():
                 Phi[:, ~old] = self.evaluate(index[~old])
