@@ -108,7 +108,8 @@ class KernelBasis:
 
     def _factor(self, centres: Any, tol: float, max_rank: int) -> tuple[Array, Index, float]:
         def rows(index: Index, columns: Index | None) -> Array:
-            return self.kernel(centres[index], centres if columns is None else centres[columns])
+            # Transposed, because kernels lay distances to few centres out by columns.
+            return self.kernel(centres if columns is None else centres[columns], centres[index]).T
 
         return pivoted_cholesky(
             rows,

@@ -169,16 +169,18 @@ def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-1
     w = w.copy()
     for _ in range(_CHANGES * (w.size + 1)):
         slope = c - H @ w
-        sign = np.where(w != 0, np.sign(w), np.sign(slope))
+        sign = np.sign(np.where(w != 0, w, slope))
         steep = slope - rate * sign
         free = np.flatnonzero((w != 0) | (steep * sign > tol * rate))
         if (np.abs(steep[free]) <= tol * rate[free]).all():
             break
         free, d = _direction(H, free, sign, steep, w)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            crossing = np.where((w[free] != 0) & (d * sign[free] < 0), -w[free] / d, np.inf)
-        t = min(crossing.min(initial=1.0), 1.0)
-        w[free] = np.where(crossing <= t, 0.0, w[free] + t * d)
+        start = w[free]
+        homeward = np.flatnonzero((start != 0) & (d * sign[free] < 0))
+        crossing = -start[homeward] / d[homeward]
+        t = crossing.min(initial=1.0)
+        w[free] = start + t * d
+        w[free[homeward[crossing <= t]]] = 0.0
     return w
 
 
@@ -189,7 +191,7 @@ def _direction(H: Array, free: Index, sign: Array, steep: Array, w: Array) -> tu
     the last to be held.
     """
     while True:
-        d = solve_semidefinite(H[np.ix_(free, free)], steep[free])
+        d = solve_semidefinite(H[free[:, None], free], steep[free])
         at_zero = w[free] == 0
         wrong = at_zero & (d * sign[free] <= 0)
         if not wrong.any():
