@@ -62,7 +62,8 @@ def build_design(
 ) -> Built:
     """Return the columns of the basis at the training rows as a design.
 
-    Positive semi-definite kernels are factored, sparse features stay sparse, the rest is dense.
+    Positive semi-definite kernels are factored unless they have full rank, sparse features stay sparse,
+    the rest is dense.
 
     Parameters
     ----------
@@ -87,6 +88,8 @@ def build_design(
         whole = _whole(basis.keep(np.sort(factors.pivots)), X, weight, centre)
         return whole._replace(note=note, chosen=True)
     G, C = factors.G, factors.C
+    if C.shape[0] == C.shape[1]:  # of full rank: the columns themselves are no larger, and exact
+        return _whole(basis, X, weight, centre)
     share = weight / weight.sum()
 
     def evaluate(index: Index) -> Array:
