@@ -11,9 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from laconic import SparseBayesClassifier, SparseBayesRegressor
+from laconic.datasets import make_ripley
+from laconic.kernels import RBF, Matern, Polynomial
 from laconic.likelihoods import Gaussian as GaussianLikelihood
 from laconic.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, StudentT
-from laconic.solvers import EM, Newton
+from laconic.solvers import EM, Newton, rank_tolerance
 
 # Prior, the reference's variance of the touching Gaussian, slope of the penalty in w.
 PRIORS = {
@@ -169,6 +171,38 @@ def test_the_objective_of_em_is_the_log_posterior():
     model, w, _ = em_and_textbook("classification", "gaussian", X, lambda X: X, {})
     expected = reference.log_posterior_classification(with_ones(X), labels, w, lambda w: w**2 / 4.5)
     assert model.history_[-1].objective == pytest.approx(expected, rel=1e-12)
+
+
+# ---- the factors of a kernel matrix are as exact as the solver needs -----------------------------
+
+
+@pytest.mark.parametrize(
+    "kernel", [RBF(0.5), RBF(2.0), Matern(gamma=0.5), Polynomial(degree=3)], ids=repr
+)
+@pytest.mark.parametrize("solver", [EM(stop="weights"), Newton()], ids=["em", "newton"])
+def test_factored_weights_are_those_of_the_full_matrix_by_default(solver, kernel):
+    X, y = make_ripley(250, random_state=4)
+    settings = {"solver": solver, "penalize_intercept": True, "tol": 1e-3, "max_iter": 300}
+    if isinstance(solver, Newton):
+        settings["tol"] = 1e-8
+    factored = quietly(SparseBayesClassifier(kernel=kernel, **settings), X, y)
+    full = quietly(SparseBayesClassifier(kernel="precomputed", **settings), kernel(X, X), y)
+    assert distance(weights_of(factored, 251), weights_of(full, 251)) < 1e-5
+
+
+def test_the_solver_says_how_exact_the_factors_must_be():
+    absorbing, smooth = Jeffreys(strength=1), Gaussian()
+    assert rank_tolerance(Newton(), absorbing) > rank_tolerance(Newton(start="ridge"), absorbing)
+    assert rank_tolerance(Newton(), absorbing) > rank_tolerance(Newton(), smooth)
+    # A solver that does not say is taken to weigh every kernel to the end, as EM does.
+    assert rank_tolerance(EM(), absorbing) < rank_tolerance(Newton(), smooth)
+
+
+@pytest.mark.parametrize("value", [0.0, -1e-8, "exact", None])
+def test_a_tolerance_that_is_none_is_said_in_a_sentence(value):
+    X, y = make_ripley(30, random_state=0)
+    with pytest.raises(ValueError, match="rank_tol must be a positive number or 'auto'"):
+        SparseBayesClassifier(kernel="rbf", rank_tol=value).fit(X, y)
 
 
 # ---- the objective never drops -----------------------------------------------------------------

@@ -273,7 +273,7 @@ def solve_semidefinite(H: Array, b: Array) -> Array:
 
 
 def pivoted_cholesky(
-    columns: Callable[[Index], Array],
+    rows: Callable[[Index, Index | None], Array],
     diagonal: Array,
     *,
     tol: float,
@@ -284,13 +284,14 @@ def pivoted_cholesky(
 
     Pivots come from where the diagonal of what is left, :math:`K - G^T G`, is large. They are taken in
     blocks, so that the work is matrix products: the largest and a spread of others in proportion to
-    what is left of them; of those only the ones are accepted that the rest of the block has not made
-    redundant.
+    what is left of them. Their entries among themselves tell which of them the others make redundant;
+    only of the rest are whole rows evaluated.
 
     Parameters
     ----------
-    columns : callable
-        ``columns(index)`` returns the columns of ``K`` at these indices, of shape (n, b).
+    rows : callable
+        ``rows(index, columns)`` returns the rows of ``K`` at these indices, of shape (b, n), or their
+        entries at the given columns.
     diagonal : ndarray of shape (n,)
     tol : float
         Stop when no diagonal element of the rest exceeds this part of the largest of ``K``.
@@ -312,27 +313,34 @@ def pivoted_cholesky(
     G = np.empty((min(_FIRST_RANK, max_rank, n), n), dtype=dtype)
     rank, pivots = 0, np.zeros(0, dtype=np.intp)
     while rank < min(max_rank, n) and rest.max(initial=0.0) > tol * largest:
-        chosen = spread(rest, min(_BLOCK, max_rank - rank))
-        new = columns(chosen).T - G[:rank, chosen].T @ G[:rank]
-        order, lower = _small_cholesky(new[:, chosen], max(tol * largest, _REDUNDANT * rest.max()))
-        new = _forward(lower, new[order])
+        worth = np.where(rest > tol * largest, rest, 0.0)
+        chosen = spread(worth, min(_BLOCK, max_rank - rank))
+        known = G[:rank, chosen]
+        small = rows(chosen, chosen) - known.T @ known
+        order, lower = _small_cholesky(small, max(tol * largest, _REDUNDANT * rest.max()))
+        chosen = chosen[order]
+        # Through the inverse of the small factor: a product leaves the rows as they lie in memory.
+        inverse = _forward(lower, np.eye(order.size))
+        new = inverse @ (rows(chosen, None) - known[:, order].T @ G[:rank])
         if rank + order.size > G.shape[0]:
             grown = np.empty((min(2 * G.shape[0], max_rank, n), n), dtype=dtype)
             grown[:rank] = G[:rank]
             G = grown
         G[rank : rank + order.size] = new
         rest = np.maximum(rest - np.einsum("ij,ij->j", new, new), 0.0)
-        rest[chosen[order]] = 0.0
-        pivots = np.append(pivots, chosen[order])
+        rest[chosen] = 0.0
+        pivots = np.append(pivots, chosen)
         rank += order.size
     left = float(rest.max(initial=0.0)) / largest if largest > 0 else 0.0
     return G[:rank], pivots, left
 
 
-# Columns fetched at once: enough for matrix products, few enough that most are still needed.
-_BLOCK = 16
-_FIRST_RANK = 64
-# A column of the block whose rest has fallen to this part of the largest is left for later.
+# Pivots tried at once: enough for matrix products, few enough that most are chosen by what the ones
+# before them have left.
+_BLOCK = 48
+# Rows of the factor that there is room for at first; it doubles when they are used up.
+_FIRST_RANK = 128
+# A row of the block whose rest has fallen to this part of the largest is left for later.
 _REDUNDANT = 1e-4
 
 

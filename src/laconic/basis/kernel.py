@@ -107,8 +107,12 @@ class KernelBasis:
         return Factors(C if self.rows.size == n else C[:, self.rows], C, pivots, left)
 
     def _factor(self, centres: Any, tol: float, max_rank: int) -> tuple[Array, Index, float]:
+        def rows(index: Index, columns: Index | None) -> Array:
+            # Transposed, because kernels lay distances to few centres out by columns.
+            return self.kernel(centres if columns is None else centres[columns], centres[index]).T
+
         return pivoted_cholesky(
-            lambda columns: self.kernel(centres, centres[columns]),
+            rows,
             self.kernel.diag(centres),
             tol=tol,
             max_rank=max_rank,

@@ -46,4 +46,5 @@ def _proportion(r: Array, known: Array) -> float | None:
     if np.array_equal(r, known):
         return 1.0
     ratio = float(r.sum() / known.sum())
-    return ratio if np.allclose(r, ratio * known, rtol=1e-14, atol=0.0) else None
+    expected = ratio * known  # of weights, so not negative
+    return ratio if (np.abs(r - expected) <= 1e-14 * expected).all() else None

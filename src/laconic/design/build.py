@@ -49,7 +49,7 @@ class _Recent:
             order = np.argsort(known)
             place = order[np.minimum(np.searchsorted(known, index, sorter=order), known.size - 1)]
             old = known[place] == index
-            Phi = np.empty((columns.shape[0], index.size))
+            Phi = np.empty((columns.shape[0], index.size), order="F")
             Phi[:, old] = columns[:, place[old]]
             if not old.all():
                 Phi[:, ~old] = self.evaluate(index[~old])
@@ -63,7 +63,8 @@ def build_design(
 ) -> Built:
     """Return the columns of the basis at the training rows as a design.
 
-    Positive semi-definite kernels are factored, sparse features stay sparse, the rest is dense.
+    Positive semi-definite kernels are factored unless they have full rank, sparse features stay sparse,
+    the rest is dense.
 
     Parameters
     ----------
@@ -88,6 +89,8 @@ def build_design(
         whole = _whole(basis.keep(np.sort(factors.pivots)), X, weight, centre)
         return whole._replace(note=note, chosen=True, pivots=np.arange(max_rank))
     G, C = factors.G, factors.C
+    if C.shape[0] == C.shape[1]:  # of full rank: the columns themselves are no larger, and exact
+        return _whole(basis, X, weight, centre)._replace(pivots=factors.pivots)
     share = weight / weight.sum()
 
     def evaluate(index: Index) -> Array:

@@ -14,7 +14,7 @@ from ..basis import Monomials, WithConstant
 from ..design import build_design
 from ..priors import REGISTRY as PRIORS
 from ..priors import Prior as PriorComponent
-from ..solvers import Problem, State, choose_solver
+from ..solvers import Problem, State, choose_solver, rank_tolerance
 from ._callbacks import begin_reports
 from ._fit import Fit, fit_output
 from ._model import KernelModel
@@ -51,9 +51,8 @@ class SparseBayesBase(KernelModel):
         if self.fit_intercept and self.penalize_intercept:
             basis = WithConstant(basis)
         free = self.fit_intercept and not self.penalize_intercept
-        built = build_design(
-            basis, X, weight, centre=free, tol=self.rank_tol, max_rank=int(self.max_rank)
-        )
+        tol = rank_tolerance(solver, prior) if self.rank_tol == "auto" else self.rank_tol
+        built = build_design(basis, X, weight, centre=free, tol=tol, max_rank=int(self.max_rank))
         design, basis, centre = built.design, built.basis, built.centre
         crowded = kernels and not built.chosen
         problems = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
@@ -62,7 +62,7 @@ class GridRVMBase(RelevanceBase):
     kernel = None
     degree = 3
     coef0 = 1.0
-    rank_tol = 1e-8
+    rank_tol: Literal["auto"] = "auto"
     max_rank = 1000
 
     # ---- tables in ------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class GridRVMBase(RelevanceBase):
         # By name, as if each feature were alone.
         return PerFeature.on_rows(gamma * X.shape[1] if isinstance(self.gamma, str) else gamma, X)
 
-    def _make_solver(self, n_columns: int) -> Variational:
+    def _make_solver(self) -> Variational:
         return Variational(self.grid_shape_, self.combine, self.solver, self.shape, self.rate)
 
     def _unfold(self, X: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
@@ -52,7 +52,7 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
     fit_intercept: bool
     max_iter: int
     tol: float
-    rank_tol: float
+    rank_tol: float | Literal["auto"]
     max_rank: int
     n_jobs: int | None
     callbacks: Any
@@ -92,7 +92,10 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
         return {
             "tol": (is_positive(self.tol), "a positive number"),
             "max_iter": (is_count(self.max_iter), "a positive whole number"),
-            "rank_tol": (is_positive(self.rank_tol), "a positive number"),
+            "rank_tol": (
+                is_positive(self.rank_tol) or self.rank_tol == "auto",
+                "a positive number or 'auto'",
+            ),
             "max_rank": (is_count(self.max_rank), "a positive whole number"),
         }
 

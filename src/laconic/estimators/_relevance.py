@@ -22,7 +22,7 @@ class RelevanceBase(KernelModel):
     shape: float
     rate: float
 
-    def _make_solver(self, n_columns: int) -> Any:
+    def _make_solver(self) -> Any:
         raise NotImplementedError
 
     def _note(self, fits: Sequence[Fit]) -> str:
@@ -35,16 +35,12 @@ class RelevanceBase(KernelModel):
         """Learn the precisions of every output on one shared design and publish what they kept."""
         reports, end_reports = begin_reports(self, len(targets))
         basis = self._make_basis(X, weight)
-        built = build_design(
-            basis,
-            X,
-            weight,
-            centre=self.fit_intercept,
-            tol=self.rank_tol,
-            max_rank=int(self.max_rank),
-        )
-        solver = self._make_solver(built.design.shape[1])
+        solver = self._make_solver()
         solver.check()
+        tol = solver.rank_tol if self.rank_tol == "auto" else self.rank_tol
+        built = build_design(
+            basis, X, weight, centre=self.fit_intercept, tol=tol, max_rank=int(self.max_rank)
+        )
         # Precisions with the hyper-prior 1 / alpha are weights with the prior 1 / |w|.
         jobs = (
             delayed(fit_relevance)(

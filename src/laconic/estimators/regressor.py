@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from .._component import resolve
 from ..likelihoods import Gaussian
@@ -48,10 +48,11 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
         Most iterations.
     tol : float, default=1e-8
         An iteration that gains less than this many nats per observation is the last.
-    rank_tol : float, default=1e-8
+    rank_tol : float or "auto", default="auto"
         A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest. Kernels are chosen by the factors and weighted by themselves, so the
-        default gives the weights of the full matrix to 1e-5 of the largest.
+        this part of the largest. ``"auto"`` is what the solver needs to give the weights of the full
+        matrix to 1e-5 of their length: 1e-6 where the factors only choose the kernels (Newton's method
+        with a prior that absorbs zeros), 1e-9 where they weigh all of them (EM), 1e-8 otherwise.
     max_rank : int, default=1000
         Rank at which the factorisation stops all the same. The candidates are then the kernels of that
         many rows, the ones that leave least of the matrix unexplained (a Nystrom approximation), and
@@ -109,7 +110,7 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
         solver: Any = "auto",
         max_iter: int = 1000,
         tol: float = 1e-8,
-        rank_tol: float = 1e-8,
+        rank_tol: float | Literal["auto"] = "auto",
         max_rank: int = 1000,
         n_jobs: int | None = None,
         warm_start: bool = False,

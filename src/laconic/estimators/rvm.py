@@ -26,7 +26,7 @@ class _RVM(RelevanceBase):
     inference: str
     solver: str
 
-    def _make_solver(self, n_columns: int) -> Any:
+    def _make_solver(self) -> Any:
         if self.inference not in _INFERENCE:
             raise unknown("inference", str(self.inference), _INFERENCE)
         if self.inference == "variational":
@@ -70,9 +70,10 @@ class RVMClassifier(BinaryPredictions, _RVM):
         Most iterations.
     tol : float, default=1e-5
         An iteration that gains less than this many nats per observation is the last.
-    rank_tol : float, default=1e-8
+    rank_tol : float or "auto", default="auto"
         A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest.
+        this part of the largest: 1e-6 where the kernels that are kept are evaluated themselves, 1e-8
+        for ``"variational"``.
     max_rank : int, default=1000
         Rank at which the factorisation stops all the same; ``status_`` says so.
     class_weight : None, dict or "balanced", default=None
@@ -137,7 +138,7 @@ class RVMClassifier(BinaryPredictions, _RVM):
         rate: float = 1e-12,
         max_iter: int = 1000,
         tol: float = 1e-5,
-        rank_tol: float = 1e-8,
+        rank_tol: Any = "auto",
         max_rank: int = 1000,
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -219,9 +220,10 @@ class RVMRegressor(GaussianPredictions, _RVM):
         Most iterations.
     tol : float, default=1e-5
         An iteration that gains less than this many nats per observation is the last.
-    rank_tol : float, default=1e-8
+    rank_tol : float or "auto", default="auto"
         A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest.
+        this part of the largest: 1e-6 where the kernels that are kept are evaluated themselves, 1e-8
+        for ``"variational"``.
     max_rank : int, default=1000
         Rank at which the factorisation stops all the same; ``status_`` says so.
     n_jobs : int or None, default=None
@@ -269,7 +271,7 @@ class RVMRegressor(GaussianPredictions, _RVM):
         rate: float = 1e-12,
         max_iter: int = 1000,
         tol: float = 1e-5,
-        rank_tol: float = 1e-8,
+        rank_tol: Any = "auto",
         max_rank: int = 1000,
         n_jobs: int | None = None,
         callbacks: Any = None,

@@ -14,6 +14,8 @@ from .._protocols import Array
 # |x|^2 + |c|^2 - 2 x.c rounds to a few units in the last place of |x|^2 when x equals c. Anything
 # below eight of them cannot be told from zero, and must be zero where a profile has a cusp there.
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
+# Rows of so few entries are slow to work on; distances to so few centres are laid out by columns.
+_FEW = 64
 
 
 def is_sparse(X: Any) -> bool:
@@ -95,6 +97,9 @@ def squared_distances(X: Any, C: Any) -> Array:
     # |a|^2 + |b|^2 - 2 a.b in double precision, in place: a kernel is evaluated hundreds of times in a
     # fit, often for few columns, and checking the matrices again would cost more than the product.
     A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
+    few = B.shape[0] <= _FEW < A.shape[0]
+    if few:
+        A, B = B, A
     norms = row_norms(A, squared=True)[:, None]
     if not (np.isfinite(norms).all() and np.isfinite(B.sum())):
         raise ValueError("A kernel needs finite numbers, got NaN or infinity.")
@@ -107,7 +112,7 @@ def squared_distances(X: Any, C: Any) -> Array:
         with np.errstate(over="ignore"):
             sq *= unit  # twice, since zero times an infinite unit^2 would be NaN
             sq *= unit
-    return sq
+    return sq.T if few else sq
 
 
 def dot_products(X: Any, C: Any) -> Array:

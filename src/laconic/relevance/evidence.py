@@ -47,6 +47,8 @@ class Evidence(Component):
     """
 
     prunes = False
+    # As in Sequential: the factors only choose.
+    rank_tol = 1e-6
 
     def init(self, problem: Problem) -> Estimate:
         """Return all columns under one precision."""

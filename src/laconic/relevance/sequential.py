@@ -97,6 +97,8 @@ class Sequential(Component):
     """
 
     prunes = False  # the loop's pruning is for priors that absorb zeros; here columns are deleted
+    # The factors of a kernel matrix only choose here: kept columns are evaluated themselves.
+    rank_tol = 1e-6
 
     def init(self, problem: Problem) -> Estimate:
         """Return the model without columns."""

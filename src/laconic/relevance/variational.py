@@ -73,6 +73,8 @@ class Variational(Component):
     """
 
     prunes = False  # the loop's pruning is for single weights; here whole slices go
+    # All columns are weighted through the factors until slices go.
+    rank_tol = 1e-8
 
     def __init__(
         self,

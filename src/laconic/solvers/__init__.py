@@ -1,6 +1,6 @@
 """Solvers: everything is an iterated weighted ridge, and one loop runs them all."""
 
-from ._choose import REGISTRY, choose_solver
+from ._choose import REGISTRY, choose_solver, rank_tolerance
 from ._loop import Record, Solution, Solver, Status, resume, solve
 from ._problem import Problem, State
 from .accelerated import Accelerated
@@ -21,6 +21,7 @@ __all__ = [
     "State",
     "Status",
     "choose_solver",
+    "rank_tolerance",
     "resume",
     "solve",
 ]

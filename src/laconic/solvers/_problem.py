@@ -12,8 +12,11 @@ from ..linalg import Quadratic, Ridge, ridge
 
 # The least curvature of a row, as a part of the largest.
 _LEAST_CURVATURE = 1e-10
-# From this many entries on a curvature is used again while it is within this part of the present one.
-_MANY = 100_000
+# From this many entries and rows for each column on, the passes over the rows are what an iteration
+# costs.
+_MANY = 10_000
+_TALL = 20
+# A curvature is used again while it is within this part of the present one.
 _STALE = 0.1
 # How often the prior is touched anew on one quadratic, at the most.
 _DEPTH = 50
@@ -91,7 +94,7 @@ class Problem:
             information = float(self.osculate(state)[0].sum())
             step = float(self.weight @ state.slope) / information
             state = none.refit(state.w, state.b + step, state.likelihood)
-            if abs(step) * np.sqrt(information) < 1e-9:
+            if abs(step) * np.sqrt(information) < 1e-5:  # the next would be its square
                 break
         return replace(state, w=np.zeros(self.design.shape[1]))
 
@@ -156,7 +159,7 @@ class Problem:
     def many_rows(self) -> bool:
         """Whether a pass over the rows costs more than a factorisation of the columns' size."""
         n, p = self.design.shape
-        return n * p >= _MANY and n >= 4 * p
+        return n * p >= _MANY and n >= _TALL * p
 
 
 @dataclass(frozen=True)

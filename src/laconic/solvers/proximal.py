@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._component import Component
-from .._protocols import Array, Index
+from .._protocols import Array, Index, Prior
 from ..linalg import solve_semidefinite
 from ._loop import flat
 from ._problem import Problem, State
@@ -29,6 +29,8 @@ _CHANGES = 10
 # The certificate: slopes meet the optimality conditions to this part of sqrt(tol). The objective is
 # quadratic in the slopes' error, so sqrt(tol) is its natural measure.
 _CERTIFICATE = 1e-3
+# Part of a kernel matrix that its factors may miss: below what the certificate would notice.
+_RANK_TOL = 1e-8
 
 
 class Proximal(Component):
@@ -54,6 +56,10 @@ class Proximal(Component):
     def __init__(self, fit_noise: bool = True, certify: bool = True) -> None:
         self.fit_noise = fit_noise
         self.certify = certify
+
+    def rank_tol(self, prior: Prior) -> float:
+        """Return how much of a kernel matrix its factors may miss: they certify, kernels weigh."""
+        return _RANK_TOL
 
     def init(self, problem: Problem) -> State:
         """Return the empty model."""
@@ -163,16 +169,18 @@ def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-1
     w = w.copy()
     for _ in range(_CHANGES * (w.size + 1)):
         slope = c - H @ w
-        sign = np.where(w != 0, np.sign(w), np.sign(slope))
+        sign = np.sign(np.where(w != 0, w, slope))
         steep = slope - rate * sign
         free = np.flatnonzero((w != 0) | (steep * sign > tol * rate))
         if (np.abs(steep[free]) <= tol * rate[free]).all():
             break
         free, d = _direction(H, free, sign, steep, w)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            crossing = np.where((w[free] != 0) & (d * sign[free] < 0), -w[free] / d, np.inf)
-        t = min(crossing.min(initial=1.0), 1.0)
-        w[free] = np.where(crossing <= t, 0.0, w[free] + t * d)
+        start = w[free]
+        homeward = np.flatnonzero((start != 0) & (d * sign[free] < 0))
+        crossing = -start[homeward] / d[homeward]
+        t = crossing.min(initial=1.0)
+        w[free] = start + t * d
+        w[free[homeward[crossing <= t]]] = 0.0
     return w
 
 
@@ -183,7 +191,7 @@ def _direction(H: Array, free: Index, sign: Array, steep: Array, w: Array) -> tu
     the last to be held.
     """
     while True:
-        d = solve_semidefinite(H[np.ix_(free, free)], steep[free])
+        d = solve_semidefinite(H[free[:, None], free], steep[free])
         at_zero = w[free] == 0
         wrong = at_zero & (d * sign[free] <= 0)
         if not wrong.any():
