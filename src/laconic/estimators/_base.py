@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -22,7 +23,7 @@ from .._protocols import Array, Basis, Index, Likelihood, Prior
 from ..basis import Features, KernelBasis, Monomials, WithConstant
 from ..design import build_design
 from ..kernels import resolve_kernel
-from ..linalg import check_largest
+from ..linalg import check_largest, squares_safely
 from ..priors import REGISTRY as PRIORS
 from ..priors import Prior as PriorComponent
 from ..solvers import Problem, State, choose_solver
@@ -81,9 +82,11 @@ class SparseBayesBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # ty
         self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None, **options: Any
     ) -> tuple[Any, Any, Any]:
         """Return data, targets and weights of the rows that count, and remember which they were."""
-        X, y = validate_data(self, X, y, **ROWS, **options)
+        X, y = validate_data(self, X, y, ensure_all_finite=False, **ROWS, **options)
         self._check_settings(X)
-        check_largest(X, "features")
+        if not squares_safely(X):
+            assert_all_finite(X, input_name="X", estimator_name=type(self).__name__)
+            check_largest(X, "features")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
         check_weight(weight, "sample_weight")
         if class_weight is not None:

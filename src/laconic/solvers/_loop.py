@@ -164,7 +164,7 @@ def _lengths(problem: Problem, solver: Solver) -> Array | None:
     """Return the length of each column if the solver prunes by it."""
     if not solver.prunes or problem.prior.kink == 0:
         return None
-    return np.sqrt(problem.design.square_rmatvec(problem.weight))
+    return np.sqrt(problem.squares)
 
 
 def _alive(state: State, lengths: Array | None) -> Mask:
@@ -181,11 +181,13 @@ def _prune(problem: Problem, state: State, active: Index, alive: Mask) -> tuple[
         return problem, state, active
     index = np.flatnonzero(alive)
     problem = problem.keep(index)
-    return (
-        problem,
-        _carry_on(state, problem.state(state.w[index], state.b, state.likelihood)),
-        active[index],
-    )
+    w = state.w[index]
+    if state.metric is None:
+        new = problem.state(w, state.b, state.likelihood)
+    else:  # on many rows what has died is not worth another pass over them
+        level, metric = state.fit - problem.penalty(w), state.metric.keep(index)
+        new = replace(state, w=w, metric=metric, objective=level, offset=0.0)
+    return problem, _carry_on(state, new), active[index]
 
 
 def _carry_on(old: State, new: State) -> State:
