@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,11 @@ class SparseDesign:
 
     def square_rmatvec(self, r: Array) -> Array:
         """Return ``(Phi * Phi)' r``."""
-        return np.asarray(_with(self.by_column, self.by_column.data**2).T @ r, dtype=float)
+        return np.asarray(self._squares.T @ r, dtype=float)
+
+    @cached_property
+    def _squares(self) -> Any:
+        return _with(self.by_column, self.by_column.data**2)
 
     def likeness(self, column: int) -> Array:
         """Return the absolute cosine between this column and each of the others."""

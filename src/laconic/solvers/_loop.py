@@ -186,7 +186,7 @@ def _prune(problem: Problem, state: State, active: Index, alive: Mask) -> tuple[
         new = problem.state(w, state.b, state.likelihood)
     else:  # on many rows what has died is not worth another pass over them
         level, metric = state.fit - problem.penalty(w), state.metric.keep(index)
-        new = replace(state, w=w, metric=metric, objective=level, offset=0.0)
+        new = replace(state, w=w, metric=metric, gradient=None, objective=level, offset=0.0)
     return problem, _carry_on(state, new), active[index]
 
 

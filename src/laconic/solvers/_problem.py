@@ -86,6 +86,18 @@ class Problem:
         likelihood = likelihood.refit(self.y, f, self.weight, int(np.count_nonzero(w)))
         return self._at(w, b, f, likelihood, offset)
 
+    def seen(self, state: State) -> State:
+        """Return another prior's state of the same columns as it looks from here; no pass over rows."""
+        return replace(state, objective=state.fit - self.penalty(state.w), offset=0.0)
+
+    def relearn(self, state: State) -> State:
+        """Return it with the likelihood's own parameters re-estimated, where it has any."""
+        active = int(np.count_nonzero(state.w))
+        likelihood = state.likelihood.refit(self.y, state.f, self.weight, active)
+        if likelihood is state.likelihood:
+            return self.seen(state)
+        return self._at(state.w, state.b, state.f, likelihood, 0.0)
+
     def _at(self, w: Array, b: float, f: Array, likelihood: Likelihood, offset: float) -> State:
         slope, curvature, fit = np.empty_like(f), np.empty_like(f), 0.0
         for start in range(0, f.size, _BLOCK):
@@ -93,7 +105,7 @@ class Problem:
             log_p, slope[rows], curvature[rows] = likelihood.evaluate(self.y[rows], f[rows])
             fit += float(self.weight[rows] @ log_p)
         objective = fit - self.penalty(w) - offset
-        return State(w, b, f, likelihood, slope, curvature, fit, objective, None, offset)
+        return State(w, b, f, likelihood, slope, curvature, fit, objective, None, None, offset)
 
     def empty(self) -> State:
         """Return the model without columns: the best intercept, where it is free."""
@@ -139,6 +151,8 @@ class Problem:
 
     def gradient(self, state: State) -> Array:
         """Return the slope of the log-likelihood in each weight."""
+        if state.gradient is not None:
+            return state.gradient
         return self.design.rmatvec(self.weight * state.slope)
 
     def curvature(self, state: State) -> Array:
@@ -209,6 +223,8 @@ class State:
     objective: float
     # The curvature that the next Newton step goes by, if it is still good; its own otherwise.
     metric: Metric | None
+    # The slope in each weight, if somebody has already asked for it.
+    gradient: Array | None
     # What pruning took from or gave to the objective: an improper prior has no level of its own, and
     # with this one the objective of an ascent method never drops.
     offset: float

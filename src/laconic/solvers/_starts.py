@@ -36,8 +36,9 @@ _ROWS_PER_ROOT = 2.0
 # classes do not run away.
 _FLAT = 100.0
 # The noise of a regression (or the curvature of a classifier) and the lasso at that noise are found
-# in turn, this often.
+# in turn, this often or until the curvature stays the same to this part: standard errors to half of it.
 _SWEEPS = 3
+_SAME = 0.1
 # A start need not be exact: the last step brought less than this many nats per observation, and
 # less than this many in all.
 _START_GAIN = 2e-4
@@ -103,8 +104,7 @@ def smooth_start(problem: Problem) -> State:
         return state
     metric = _of_all_rows(problem, part, answer, state)
     free = _flat_prior(problem, np.diag(metric.gram))
-    new = newton_step(free, replace(state, metric=metric, objective=state.fit - free.penalty(state.w)))
-    return replace(new, objective=new.fit - problem.penalty(new.w))
+    return problem.seen(newton_step(free, free.seen(replace(state, metric=metric))))
 
 
 def _flat_prior(problem: Problem, curvature: Array) -> Problem:
@@ -179,9 +179,13 @@ def l1_start(problem: Problem, rate: float | None = None) -> State:
             level = max(level, float(ndtri(1 - min(_CROWD / (2 * candidates), 0.5))))
         fixed = replace(problem, prior=Laplace(rate=level), scale=np.where(scale > 0, scale, 1.0))
         lasso = Proximal(fit_noise=False, certify=False)
-        start = fixed.state(state.w, state.b, state.likelihood)
+        start = fixed.seen(state)
         answer = solve(fixed, lasso, start=start, max_iter=100, tol=_start_tol(problem)).state
-        state = problem.refit(answer.w, answer.b, answer.likelihood)
+        before, state = state, problem.relearn(answer)
         if problem.kernels and state.likelihood is answer.likelihood:
+            break
+        if abs(problem.weight @ (state.curvature - before.curvature)) <= _SAME * (
+            problem.weight @ state.curvature
+        ):
             break
     return state

@@ -13,7 +13,7 @@ from ._loop import flat
 from ._problem import Problem, State
 
 # Columns taken into the working set at once, at the least; it doubles with the support.
-_GROWTH = 10
+_GROWTH = 64
 # Kernels taken into it at once, and how alike (as a cosine) two of them may be.
 _PICKS = 6
 _ALIKE = 0.5
@@ -61,9 +61,10 @@ class Proximal(Component):
 
     def step(self, problem: Problem, state: State) -> State:
         """Return the state after the working set has grown and been solved."""
-        working = self._working_set(problem, state)
+        slope = problem.gradient(state)
+        working = self._working_set(problem, replace(state, gradient=slope))
         part = problem.keep(working)
-        inner = replace(state, w=state.w[working])
+        inner = replace(state, w=state.w[working], gradient=slope[working])
         for _ in range(_INNER):
             before, inner = inner, _newton_lasso(part, inner, 1e-10 if self.certify else 1e-3)
             if inner.objective - before.objective <= _SETTLED * (inner.objective - state.objective):
@@ -72,12 +73,11 @@ class Proximal(Component):
             inner = part.refit(inner.w, inner.b, inner.likelihood)
         w = np.zeros_like(state.w)
         w[working] = inner.w
-        return replace(inner, w=w)  # columns of weight zero change nothing else
+        new = replace(inner, w=w, gradient=None)  # columns of weight zero change nothing else
+        return replace(new, gradient=problem.gradient(new))
 
     def _working_set(self, problem: Problem, state: State) -> Index:
-        support = state.w != 0
-        excess = np.abs(problem.gradient(state)) - problem.kinks()
-        excess = np.where(support, 0.0, np.maximum(excess, 0.0))
+        support, excess = state.w != 0, _excess(problem, state)
         if not excess.any():
             return np.flatnonzero(support)
         if problem.crowded:
@@ -90,6 +90,8 @@ class Proximal(Component):
     def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
         """Return a sentence if the certificate of optimality holds."""
         if not self.certify:
+            if _promise(problem, new) <= tol * problem.weight.sum():
+                return f"converged: no columns promise more than {tol:g} nats per observation"
             return flat(problem, old, new, tol)
         residual = optimality(problem, new)
         if residual <= _CERTIFICATE * np.sqrt(tol):
@@ -97,6 +99,21 @@ class Proximal(Component):
         if old.objective == new.objective:
             return f"converged to the last digit: optimal to {residual:.1e} of the rate"
         return None
+
+
+def _excess(problem: Problem, state: State) -> Array:
+    """Return by how much the slopes of the columns that are out exceed what the prior withstands."""
+    excess = np.abs(problem.gradient(state)) - problem.kinks()
+    return np.where(state.w != 0, 0.0, np.maximum(excess, 0.0))
+
+
+def _promise(problem: Problem, state: State) -> float:
+    """Return the nats that the columns that are out would bring if they did not overlap.
+
+    In the units of ``scale`` the curvature along each of them is about one.
+    """
+    excess = _excess(problem, state)
+    return float(np.sum((excess if problem.scale is None else excess / problem.scale) ** 2)) / 2
 
 
 def _apart(problem: Problem, excess: Array) -> Index:
