@@ -32,6 +32,8 @@ _CROWD = 500
 _ENOUGH_ROWS = 5_000
 _ROWS_PER_COLUMN = 50
 _ROWS_PER_ROOT = 2.0
+# The old rule of ten events per variable: a part with fewer of the rarer class knows too little.
+_EVENTS_PER_COLUMN = 10
 # The width of its prior in standard errors: wide enough to be no prior, narrow enough that separable
 # classes do not run away.
 _FLAT = 100.0
@@ -95,16 +97,23 @@ def smooth_start(problem: Problem) -> State:
     n, p = problem.design.shape
     stride = int(n // max(_ENOUGH_ROWS, _ROWS_PER_COLUMN * p, _ROWS_PER_ROOT * np.sqrt(n * p)))
     part = problem if stride <= 1 else problem.rows(np.arange(0, n, stride))
-    start = scaled_ridge_start(part)
-    free = _flat_prior(part, part.curvature(start))
-    begin = free.state(start.w, start.b, start.likelihood)
-    answer = solve(free, _Climb(), start=begin, max_iter=20, tol=_start_tol(part)).state
+    if _events(part) < _EVENTS_PER_COLUMN * p:
+        part = problem
+    empty = part.empty()
+    free = _flat_prior(part, part.curvature(empty))
+    answer = solve(free, _Climb(), start=free.seen(empty), max_iter=20, tol=_start_tol(part)).state
     state = problem.refit(answer.w, answer.b, answer.likelihood)
     if part is problem:
         return state
     metric = _of_all_rows(problem, part, answer, state)
     free = _flat_prior(problem, np.diag(metric.gram))
     return problem.seen(newton_step(free, free.seen(replace(state, metric=metric))))
+
+
+def _events(problem: Problem) -> float:
+    """Return how many rows tell the target from its mean: those of the rarer class, or about all."""
+    away = (problem.y - problem.weight @ problem.y / problem.weight.sum()) ** 2
+    return float(problem.weight @ away / max(away.max(), np.finfo(float).tiny))
 
 
 def _flat_prior(problem: Problem, curvature: Array) -> Problem:
@@ -116,16 +125,15 @@ def _flat_prior(problem: Problem, curvature: Array) -> Problem:
 def _of_all_rows(problem: Problem, part: Problem, found: State, state: State) -> Metric:
     """Return the metric found on a part of the rows, brought to the size it has on all of them.
 
-    Each column by its own length, for a feature may be rare; one that the part has not seen at all is
-    taken to be unlike the others.
+    All columns by the same factor, so that those which repeat each other still do; one that the part
+    has not seen at all is taken to be unlike the others.
     """
     metric = part.metric(found) if found.metric is None else found.metric
-    seen = part.squares > 0
-    root = np.sqrt(problem.squares / np.where(seen, part.squares, np.inf))
-    gram = root[:, None] * metric.gram * root
-    gram.flat[:: root.size + 1] += np.where(seen, 0.0, problem.squares * state.curvature.mean())
-    spread = metric.spread * part.weight.sum() / problem.weight.sum()
-    return Metric(state.curvature, gram, metric.centre, spread)
+    factor = float(problem.weight.sum() / part.weight.sum())
+    gram = factor * metric.gram
+    unseen = (part.squares == 0) * problem.squares * state.curvature.mean()
+    gram.flat[:: unseen.size + 1] += unseen
+    return Metric(state.curvature, gram, metric.centre, metric.spread / factor)
 
 
 def _spread(problem: Problem, state: State) -> Array:

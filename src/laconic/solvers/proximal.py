@@ -61,19 +61,19 @@ class Proximal(Component):
 
     def step(self, problem: Problem, state: State) -> State:
         """Return the state after the working set has grown and been solved."""
-        slope = problem.gradient(state)
-        working = self._working_set(problem, replace(state, gradient=slope))
+        working = self._working_set(problem, state)
         part = problem.keep(working)
-        inner = replace(state, w=state.w[working], gradient=slope[working])
+        inner = replace(state, w=state.w[working], gradient=None, metric=None)
         for _ in range(_INNER):
             before, inner = inner, _newton_lasso(part, inner, 1e-10 if self.certify else 1e-3)
             if inner.objective - before.objective <= _SETTLED * (inner.objective - state.objective):
                 break
         if self.fit_noise:
-            inner = part.refit(inner.w, inner.b, inner.likelihood)
+            inner = part.relearn(inner)
         w = np.zeros_like(state.w)
         w[working] = inner.w
-        new = replace(inner, w=w, gradient=None)  # columns of weight zero change nothing else
+        # Columns of weight zero change nothing but the slope, which tells whether this is the answer.
+        new = replace(inner, w=w, gradient=None, metric=None)
         return replace(new, gradient=problem.gradient(new))
 
     def _working_set(self, problem: Problem, state: State) -> Index:
@@ -90,7 +90,7 @@ class Proximal(Component):
     def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
         """Return a sentence if the certificate of optimality holds."""
         if not self.certify:
-            if _promise(problem, new) <= tol * problem.weight.sum():
+            if not problem.crowded and _promise(problem, new) <= tol * problem.weight.sum():
                 return f"converged: no columns promise more than {tol:g} nats per observation"
             return flat(problem, old, new, tol)
         residual = optimality(problem, new)
@@ -146,18 +146,14 @@ def optimality(problem: Problem, state: State) -> float:
 
 def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
     """Return the state after one Newton step: the lasso of the quadratic that osculates it."""
-    r, _ = problem.osculate(state)
-    H, centre, total = problem.design.gram(r), problem.design.rmatvec(r), float(r.sum())
-    slope, level = problem.gradient(state), 0.0
-    if problem.intercept:
-        level = float(problem.weight @ state.slope) / total
-        H = H - np.outer(centre, centre) / total
-        slope = slope - centre * level
+    metric = problem.metric(state) if state.metric is None else state.metric
+    H, push = metric.gram, float(problem.weight @ state.slope)
+    level, slope = push * metric.spread, problem.gradient(state) - push * metric.centre
     w = lasso_quadratic(H, slope + H @ state.w, problem.kinks(), state.w, tol)
     dw = w - state.w
-    db = level - float(centre @ dw) / total if problem.intercept else 0.0
+    db = level - float(metric.centre @ dw)
     promised = slope @ dw - dw @ H @ dw / 2 + problem.penalty(state.w) - problem.penalty(w)
-    promised += total * level**2 / 2
+    promised += push * level / 2
     if promised <= _LAST_DIGIT * abs(state.objective):
         return state
     for halving in range(_HALVINGS):
@@ -166,7 +162,9 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
         moved = w if t == 1 else state.w + t * dw
         new = problem.state(moved, state.b + t * db, state.likelihood)
         if new.objective > state.objective:
-            return new
+            return problem.remember(metric, new) if problem.many_rows and t == 1 else new
+        if metric is state.metric:  # it was too old after all
+            return _newton_lasso(problem, replace(state, metric=None), tol)
     return state
 
 
