@@ -192,8 +192,7 @@ def l1_start(problem: Problem, rate: float | None = None) -> State:
         before, state = state, problem.relearn(answer)
         if problem.kernels and state.likelihood is answer.likelihood:
             break
-        if abs(problem.weight @ (state.curvature - before.curvature)) <= _SAME * (
-            problem.weight @ state.curvature
-        ):
+        change = abs(problem.weight @ (state.curvature - before.curvature))
+        if not problem.kernels and change <= _SAME * (problem.weight @ state.curvature):
             break
     return state
