@@ -95,7 +95,7 @@ def solve(
         problem, state, active = _prune(problem, state, active, state.w != 0)
     elif solver.prunes and problem.prior.kink == 0:
         state = _off_zero(problem, state)
-    lengths = _lengths(problem, solver)
+    lengths = _lengths(problem, state, solver)
     history: list[Record] = []
     began, revivals = time.perf_counter(), 0
     message, stopped = None, False
@@ -114,7 +114,7 @@ def solve(
             if revived.size:
                 revivals, message = revivals + 1, None
                 problem, state, active = _revive(full, state, active, revived)
-                lengths = _lengths(problem, solver)
+                lengths = _lengths(problem, state, solver)
         if message is not None or stopped:
             break
     converged = message is not None
@@ -160,10 +160,12 @@ def resume(
     )
 
 
-def _lengths(problem: Problem, solver: Solver) -> Array | None:
-    """Return the length of each column if the solver prunes by it."""
+def _lengths(problem: Problem, state: State, solver: Solver) -> Array | None:
+    """Return the length of each column, or what the metric knows of it, if the solver prunes by it."""
     if not solver.prunes or problem.prior.kink == 0:
         return None
+    if state.metric is not None:  # orders of magnitude decide: no need to look at all rows again
+        return np.sqrt(np.maximum(np.diag(state.metric.gram), 0.0) / state.curvature.max())
     return np.sqrt(problem.squares)
 
 

@@ -145,7 +145,8 @@ class Problem:
         The gradient is exact, so the answer is the same; on many rows a matrix that is already there
         makes a step that is nearly as good in a tenth of the time.
         """
-        if np.abs(new.curvature - metric.curvature).mean() > _STALE * metric.curvature.mean():
+        change = new.curvature - metric.curvature
+        if np.abs(change, out=change).mean() > _STALE * metric.curvature.mean():
             return new
         return replace(new, metric=metric)
 

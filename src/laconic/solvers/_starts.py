@@ -131,8 +131,9 @@ def _of_all_rows(problem: Problem, part: Problem, found: State, state: State) ->
     metric = part.metric(found) if found.metric is None else found.metric
     factor = float(problem.weight.sum() / part.weight.sum())
     gram = factor * metric.gram
-    unseen = (part.squares == 0) * problem.squares * state.curvature.mean()
-    gram.flat[:: unseen.size + 1] += unseen
+    unseen = np.flatnonzero(part.squares == 0)
+    if unseen.size:
+        gram[unseen, unseen] = problem.keep(unseen).squares * state.curvature.mean()
     return Metric(state.curvature, gram, metric.centre, metric.spread / factor)
 
 
