@@ -165,7 +165,7 @@ def _lengths(problem: Problem, state: State, solver: Solver) -> Array | None:
     if not solver.prunes or problem.prior.kink == 0:
         return None
     if state.metric is not None:  # orders of magnitude decide: no need to look at all rows again
-        return np.sqrt(np.maximum(np.diag(state.metric.gram), 0.0) / state.curvature.max())
+        return np.asarray(np.sqrt(np.maximum(np.diag(state.metric.gram), 0.0) / state.curvature.max()))
     return np.sqrt(problem.squares)
 
 
