@@ -5,12 +5,13 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import norm
 from sklearn.datasets import make_moons
 
 from laconic import SparseBayesClassifier, SparseBayesRegressor
 from laconic.datasets import make_ripley, make_sparse_classification, make_sparse_regression
 from laconic.kernels import RBF, Matern, Polynomial
-from laconic.priors import GeneralizedGaussian, Laplace
+from laconic.priors import GeneralizedGaussian, Jeffreys, Laplace
 
 KERNELS = [
     RBF(0.05),
@@ -153,6 +154,33 @@ def test_tall_problems_take_few_passes():
     model = SparseBayesClassifier().fit(X, y)
     assert model.n_iter_ <= 12
     np.testing.assert_array_equal(model.relevance_, np.flatnonzero(coef))
+
+
+def test_a_part_of_the_rows_leads_to_the_answer_of_all():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60_000, 8))
+    X[:, 7] = 0.0
+    X[7:6000:12, 7] = 1.0  # one row in twelve makes the start; it never sees this feature
+    f = X[:, :3] @ [0.3, -0.2, 0.1] + 1.0 * X[:, 7] + 0.2
+    y = np.where(f + rng.standard_normal(60_000) > 0, 1, -1)
+    model = SparseBayesClassifier(Jeffreys(strength=1.0), tol=1e-13).fit(X, y)
+    assert {0, 1, 2, 7} <= set(model.relevance_)
+    kept = X[:, model.relevance_]
+    w = model.coef_[0, model.relevance_]
+    t = y * (kept @ w + model.intercept_)
+    slope = y * norm.pdf(t) / norm.cdf(t)
+    # The penalty log|w| pulls by 1/w; slopes in units of a column's length are standard errors.
+    np.testing.assert_allclose((kept.T @ slope - 1 / w) / np.sqrt((kept**2).sum(axis=0)), 0, atol=1e-3)
+    assert abs(slope.sum()) / np.sqrt(60_000) < 1e-3
+
+
+def test_a_rare_class_is_not_lost_with_a_part_of_the_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50_000, 5))
+    y = X[:, 0] + rng.standard_normal(50_000) > 4.5  # some forty rows, five of them in a part
+    model = SparseBayesClassifier().fit(X, y)
+    np.testing.assert_array_equal(model.relevance_, [0])
+    assert 0.5 < model.coef_[0, 0] < 2
 
 
 def test_tall_regressions_compute_one_gram_matrix():

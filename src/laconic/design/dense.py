@@ -16,8 +16,8 @@ def is_everything(index: Index, size: int) -> bool:
     return index.size == size and bool(np.array_equal(index, np.arange(size)))
 
 
-# Entries converted or weighted at once: 32 MB of doubles stay close to the cache and far from swap.
-_CHUNK = 1 << 22
+# Entries converted or weighted at once: half a megabyte of doubles stays in the cache.
+_CHUNK = 1 << 16
 
 
 def cosine(products: Array, lengths: Array, column: int) -> Array:
@@ -61,12 +61,16 @@ class DenseDesign:
         """Rows of the compressed problem."""
         return int(self.matrix.shape[0])
 
-    def _chunks(self) -> Iterator[tuple[slice, Array]]:
-        """Yield row slices and those rows in double precision."""
+    def _slices(self) -> Iterator[slice]:
+        """Yield slices of the rows."""
         n, p = self.matrix.shape
         step = max(1, _CHUNK // max(p, 1))
         for start in range(0, n, step):
-            rows = slice(start, start + step)
+            yield slice(start, start + step)
+
+    def _chunks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield row slices and those rows in double precision."""
+        for rows in self._slices():
             yield rows, np.asarray(self.matrix[rows], dtype=np.float64)
 
     def matvec(self, w: Array) -> Array:
@@ -125,7 +129,8 @@ class DenseDesign:
         """Return the design of these columns only."""
         if is_everything(active, self.matrix.shape[1]):
             return self
-        part = self.matrix[:, active]
-        if 2 * active.size <= self.matrix.shape[1]:
-            part = part.astype(np.float64, copy=False)
+        few = 2 * active.size <= self.matrix.shape[1]
+        part = np.empty((self.matrix.shape[0], active.size), np.float64 if few else self.matrix.dtype)
+        for rows in self._slices():  # a chunk at a time: each row comes from memory once
+            part[rows] = self.matrix[rows, active]
         return DenseDesign(part, self._memory.keep(active))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,13 @@ from .dense import DenseDesign, cosine, is_everything
 # A part of the columns is made dense when its zeros cost less than their bookkeeping would.
 _DENSE_FROM = 0.1
 _DENSE_ENTRIES = 1 << 24
+
+
+def _with(matrix: Any, data: Array) -> Any:
+    """Return a sparse matrix of the same pattern, which scipy need not check again."""
+    twin = copy(matrix)
+    twin.data = data
+    return twin
 
 
 class SparseDesign:
@@ -38,7 +47,7 @@ class SparseDesign:
     def __init__(self, matrix: Any, memory: GramMemory | None = None) -> None:
         self._memory = memory or GramMemory()
         self.by_row = csr_array(matrix)
-        self.by_column = csc_array(self.by_row)
+        self.by_column = csc_array(matrix)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -61,10 +70,11 @@ class SparseDesign:
 
     def square_rmatvec(self, r: Array) -> Array:
         """Return ``(Phi * Phi)' r``."""
-        squares = csc_array(
-            (self.by_column.data**2, self.by_column.indices, self.by_column.indptr), shape=self.shape
-        )
-        return np.asarray(squares.T @ r, dtype=float)
+        return np.asarray(self._squares.T @ r, dtype=float)
+
+    @cached_property
+    def _squares(self) -> Any:
+        return _with(self.by_column, self.by_column.data**2)
 
     def likeness(self, column: int) -> Array:
         """Return the absolute cosine between this column and each of the others."""
@@ -77,9 +87,7 @@ class SparseDesign:
 
     def _gram(self, r: Array) -> Array:
         rows = self.by_row
-        weighted = csr_array(
-            (rows.data * np.repeat(r, np.diff(rows.indptr)), rows.indices, rows.indptr), shape=self.shape
-        )
+        weighted = _with(rows, rows.data * np.repeat(r, np.diff(rows.indptr)))
         # The transpose of columns is stored by rows as well: a product without a conversion.
         return np.asarray((self.by_column.T @ weighted).toarray(), dtype=float)
 
@@ -95,7 +103,9 @@ class SparseDesign:
 
     def share(self) -> Design:
         """Return the same matrix with a memory of its own."""
-        return SparseDesign(self.by_row, self._memory.share())
+        twin = copy(self)  # converting it again would cost as much as ten gradients
+        twin._memory = self._memory.share()
+        return twin
 
     def keep(self, active: Index) -> Design:
         """Return these columns: dense if they are few and full enough, sparse otherwise."""

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -20,7 +21,7 @@ from .._component import is_count, is_positive
 from .._protocols import Array, Basis, Index
 from ..basis import Features, KernelBasis, Monomials, WithConstant
 from ..kernels import resolve_kernel
-from ..linalg import check_largest
+from ..linalg import check_largest, squares_safely
 from ._callbacks import CallbackSupportMixin
 from ._fit import Fit, join
 from ._validation import ROWS, check_weight, resolve_gamma
@@ -74,9 +75,11 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
         self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None, **options: Any
     ) -> tuple[Any, Any, Any]:
         """Return data, targets and weights of the rows that count, and remember which they were."""
-        X, y = validate_data(self, X, y, **ROWS, **options)
+        X, y = validate_data(self, X, y, ensure_all_finite=False, **ROWS, **options)
         self._check_settings(X)
-        check_largest(X, "features")
+        if not squares_safely(X):
+            assert_all_finite(X, input_name="X", estimator_name=type(self).__name__)
+            check_largest(X, "features")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
         check_weight(weight, "sample_weight")
         if class_weight is not None:

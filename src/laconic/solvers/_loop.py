@@ -95,7 +95,7 @@ def solve(
         problem, state, active = _prune(problem, state, active, state.w != 0)
     elif solver.prunes and problem.prior.kink == 0:
         state = _off_zero(problem, state)
-    lengths = _lengths(problem, solver)
+    lengths = _lengths(problem, state, solver)
     history: list[Record] = []
     began, revivals = time.perf_counter(), 0
     message, stopped = None, False
@@ -114,7 +114,7 @@ def solve(
             if revived.size:
                 revivals, message = revivals + 1, None
                 problem, state, active = _revive(full, state, active, revived)
-                lengths = _lengths(problem, solver)
+                lengths = _lengths(problem, state, solver)
         if message is not None or stopped:
             break
     converged = message is not None
@@ -160,11 +160,13 @@ def resume(
     )
 
 
-def _lengths(problem: Problem, solver: Solver) -> Array | None:
-    """Return the length of each column if the solver prunes by it."""
+def _lengths(problem: Problem, state: State, solver: Solver) -> Array | None:
+    """Return the length of each column, or what the metric knows of it, if the solver prunes by it."""
     if not solver.prunes or problem.prior.kink == 0:
         return None
-    return np.sqrt(problem.design.square_rmatvec(problem.weight))
+    if state.metric is not None:  # orders of magnitude decide: no need to look at all rows again
+        return np.asarray(np.sqrt(np.maximum(np.diag(state.metric.gram), 0.0) / state.curvature.max()))
+    return np.sqrt(problem.squares)
 
 
 def _alive(state: State, lengths: Array | None) -> Mask:
@@ -181,11 +183,13 @@ def _prune(problem: Problem, state: State, active: Index, alive: Mask) -> tuple[
         return problem, state, active
     index = np.flatnonzero(alive)
     problem = problem.keep(index)
-    return (
-        problem,
-        _carry_on(state, problem.state(state.w[index], state.b, state.likelihood)),
-        active[index],
-    )
+    w = state.w[index]
+    if state.metric is None:
+        new = problem.state(w, state.b, state.likelihood)
+    else:  # on many rows what has died is not worth another pass over them
+        level, metric = state.fit - problem.penalty(w), state.metric.keep(index)
+        new = replace(state, w=w, metric=metric, gradient=None, objective=level, offset=0.0)
+    return problem, _carry_on(state, new), active[index]
 
 
 def _carry_on(old: State, new: State) -> State:

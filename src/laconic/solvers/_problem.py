@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -20,6 +21,8 @@ _TALL = 20
 _STALE = 0.1
 # How often the prior is touched anew on one quadratic, at the most.
 _DEPTH = 50
+# Rows at which a likelihood is evaluated at once: its temporaries stay in the cache.
+_BLOCK = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,11 @@ class Problem:
         design = self.design.rows(index)
         return replace(self, design=design, y=self.y[index], weight=self.weight[index])
 
+    @cached_property
+    def squares(self) -> Array:
+        """The squared length of each column, rows weighted."""
+        return self.design.square_rmatvec(self.weight)
+
     def penalty(self, w: Array) -> float:
         """Return the penalty of all weights."""
         scaled = w if self.scale is None else self.scale * w
@@ -81,10 +89,26 @@ class Problem:
         likelihood = likelihood.refit(self.y, f, self.weight, int(np.count_nonzero(w)))
         return self._at(w, b, f, likelihood, offset)
 
+    def seen(self, state: State) -> State:
+        """Return another prior's state of the same columns as it looks from here; no pass over rows."""
+        return replace(state, objective=state.fit - self.penalty(state.w), offset=0.0)
+
+    def relearn(self, state: State) -> State:
+        """Return it with the likelihood's own parameters re-estimated, where it has any."""
+        active = int(np.count_nonzero(state.w))
+        likelihood = state.likelihood.refit(self.y, state.f, self.weight, active)
+        if likelihood is state.likelihood:
+            return self.seen(state)
+        return self._at(state.w, state.b, state.f, likelihood, 0.0)
+
     def _at(self, w: Array, b: float, f: Array, likelihood: Likelihood, offset: float) -> State:
-        log_p, slope, curvature = likelihood.evaluate(self.y, f)
-        objective = float(self.weight @ log_p) - self.penalty(w) - offset
-        return State(w, b, f, likelihood, slope, curvature, objective, None, offset)
+        slope, curvature, fit = np.empty_like(f), np.empty_like(f), 0.0
+        for start in range(0, f.size, _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            log_p, slope[rows], curvature[rows] = likelihood.evaluate(self.y[rows], f[rows])
+            fit += float(self.weight[rows] @ log_p)
+        objective = fit - self.penalty(w) - offset
+        return State(w, b, f, likelihood, slope, curvature, fit, objective, None, None, offset)
 
     def empty(self) -> State:
         """Return the model without columns: the best intercept, where it is free."""
@@ -104,26 +128,35 @@ class Problem:
         A well-classified row has next to none; a part of the largest keeps its target finite. The
         gradient, and with it the answer, is untouched.
         """
-        curvature = state.curvature if state.metric is None else state.metric
-        curvature = np.maximum(curvature, _LEAST_CURVATURE * curvature.max(initial=0.0))
-        curvature = np.maximum(curvature, np.finfo(float).tiny)
+        floor = max(_LEAST_CURVATURE * state.curvature.max(initial=0.0), np.finfo(float).tiny)
+        curvature = np.maximum(state.curvature, floor)
         return self.weight * curvature, state.f + state.slope / curvature
 
-    def remember(self, old: State, new: State) -> State:
-        """Return the new state with the old one's curvature, where that is worth more than it costs.
+    def metric(self, state: State) -> Metric:
+        """Return the curvature of the likelihood in the weights at this state."""
+        r = self.weight * state.curvature
+        total = max(float(r.sum()), np.finfo(float).tiny)
+        gram = self.design.gram(r)
+        if not self.intercept:
+            return Metric(state.curvature, gram, np.zeros(gram.shape[0]), 0.0)
+        centre = self.design.rmatvec(r) / total
+        return Metric(state.curvature, gram - total * np.outer(centre, centre), centre, 1 / total)
 
-        The gradient is exact, so the answer is the same; on many rows the Gram matrix of the last
-        curvature, already there, makes a step that is nearly as good in a tenth of the time.
+    def remember(self, metric: Metric, new: State) -> State:
+        """Return the new state with the metric of the last, where that is worth more than it costs.
+
+        The gradient is exact, so the answer is the same; on many rows a matrix that is already there
+        makes a step that is nearly as good in a tenth of the time.
         """
-        if not self.many_rows:
-            return new
-        metric = old.curvature if old.metric is None else old.metric
-        if np.abs(new.curvature - metric).mean() > _STALE * metric.mean():
+        change = new.curvature - metric.curvature
+        if np.abs(change, out=change).mean() > _STALE * metric.curvature.mean():
             return new
         return replace(new, metric=metric)
 
     def gradient(self, state: State) -> Array:
         """Return the slope of the log-likelihood in each weight."""
+        if state.gradient is not None:
+            return state.gradient
         return self.design.rmatvec(self.weight * state.slope)
 
     def curvature(self, state: State) -> Array:
@@ -142,13 +175,17 @@ class Problem:
         """Solve the weighted ridge problem that touches prior and likelihood at ``w``."""
         return ridge(self.design, r, z, self.variance(w), intercept=self.intercept)
 
-    def deep_ridge(self, r: Array, z: Array, w: Array) -> Ridge:
+    def deep_ridge(self, metric: Metric, state: State) -> Ridge:
         """Solve it again and again, the prior touched anew each time, until the weights settle.
 
-        All of that happens in the space of the columns: on many rows it costs next to nothing.
+        All of that happens in the space of the columns: on many rows it costs next to nothing. The
+        quadratic has the exact slope and this curvature, whichever rows and weights that is from.
         """
-        quadratic = Quadratic.of(self.design, r, z, intercept=self.intercept)
-        answer = quadratic.ridge(self.variance(w))
+        push = float(self.weight @ state.slope)
+        slope = self.gradient(state) - push * metric.centre + metric.gram @ state.w
+        level = state.b + push * metric.spread + float(metric.centre @ state.w)
+        quadratic = Quadratic(metric.gram, slope, metric.centre, level, metric.spread)
+        answer = quadratic.ridge(self.variance(state.w))
         for _ in range(_DEPTH):
             old, answer = answer.weights, quadratic.ridge(self.variance(answer.weights))
             if np.abs(answer.weights - old).max(initial=0.0) <= 1e-8 * np.abs(old).max(initial=0.0):
@@ -163,6 +200,20 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Metric:
+    """Minus the second derivative of the log-likelihood in the weights, a free intercept eliminated."""
+
+    curvature: Array  # of each row where it was taken: how far it has changed tells whether it is stale
+    gram: Array
+    centre: Array  # the weighted mean of the columns
+    spread: float  # the variance of the latent at the centre
+
+    def keep(self, active: Index) -> Self:
+        """Return the metric of these weights only."""
+        return replace(self, gram=self.gram[np.ix_(active, active)], centre=self.centre[active])
+
+
+@dataclass(frozen=True)
 class State:
     """What the next step needs."""
 
@@ -172,9 +223,12 @@ class State:
     likelihood: Likelihood
     slope: Array  # of the log-likelihood in f
     curvature: Array  # minus its second derivative
+    fit: float  # the log-likelihood
     objective: float
     # The curvature that the next Newton step goes by, if it is still good; its own otherwise.
-    metric: Array | None
+    metric: Metric | None
+    # The slope in each weight, if somebody has already asked for it.
+    gradient: Array | None
     # What pruning took from or gave to the objective: an improper prior has no level of its own, and
     # with this one the objective of an ascent method never drops.
     offset: float

@@ -11,7 +11,7 @@ from .._protocols import Array
 from ..linalg import damped_least_squares, ridge
 from ..priors import Gaussian, Laplace
 from ._loop import Solver, flat, solve
-from ._problem import Problem, State
+from ._problem import Metric, Problem, State
 from ._steps import newton_step
 from .proximal import Proximal
 
@@ -27,14 +27,21 @@ _START_RATE = {"features": 0.3, "features and noise": 0.5, "kernels": 0.02, "ker
 _KERNEL_RATES = (0.03, 0.005)
 # Columns of noise that may enter the start of a problem with very many columns.
 _CROWD = 500
-# Rows on which a tall problem starts, and the width of its prior in standard errors: wide enough to be
-# no prior, narrow enough that separable classes do not run away.
-_ENOUGH_ROWS = 20_000
+# Rows on which a tall problem starts: at the least; for each column, so that they determine it; and as a
+# multiple of sqrt(n p), so that a step by their curvature is right to half a standard error.
+_ENOUGH_ROWS = 5_000
+_ROWS_PER_COLUMN = 50
+_ROWS_PER_ROOT = 2.0
+# The old rule of ten events per variable: a part with fewer of the rarer class knows too little.
+_EVENTS_PER_COLUMN = 10
+# The width of its prior in standard errors: wide enough to be no prior, narrow enough that separable
+# classes do not run away.
 _FLAT = 100.0
 # The noise of a regression (or the curvature of a classifier) and the lasso at that noise are found
-# in turn, this often.
+# in turn, this often or until the curvature stays the same to this part: standard errors to half of it.
 _SWEEPS = 3
-# A start need not be exact: the last columns brought less than this many nats per observation, and
+_SAME = 0.1
+# A start need not be exact: the last step brought less than this many nats per observation, and
 # less than this many in all.
 _START_GAIN = 2e-4
 _MOST_GAIN = 2.0
@@ -55,8 +62,7 @@ def ridge_start(problem: Problem, damping: float) -> State:
 
 def scaled_ridge_start(problem: Problem, part: float = 1e-2) -> State:
     """Return a ridge estimate whose penalty is a part of each column's own squared length."""
-    lengths = problem.design.square_rmatvec(problem.weight)
-    variance = 1 / np.maximum(part * lengths, np.finfo(float).tiny)
+    variance = 1 / np.maximum(part * problem.squares, np.finfo(float).tiny)
     target = problem.likelihood.first_target(problem.y)
     answer = ridge(problem.design, problem.weight, target, variance, intercept=problem.intercept)
     return problem.refit(answer.weights, answer.intercept, problem.likelihood)
@@ -77,20 +83,59 @@ class _Climb:
         return flat(problem, old, new, tol)
 
 
+def _start_tol(problem: Problem) -> float:
+    """Return the tolerance of a start, in nats per observation."""
+    return min(_START_GAIN, _MOST_GAIN / float(problem.weight.sum()))
+
+
 def smooth_start(problem: Problem) -> State:
     """Return weights with next to no prior, found on a part of the rows if there are many.
 
-    One row in so many knows the weights to a few standard errors of the whole; from there Newton's
-    method needs two or three passes over all rows.
+    One row in so many knows the weights to a few standard errors of the whole, and the curvature to a
+    few hundredths. One step by that curvature and the slope of all rows is nearly there; so are those
+    that follow, until few columns are left and the curvature of all rows costs little.
     """
-    n = problem.design.shape[0]
-    part = problem if n <= _ENOUGH_ROWS else problem.rows(np.arange(0, n, n // _ENOUGH_ROWS))
-    start = scaled_ridge_start(part)
-    scale = np.sqrt(part.curvature(start))
-    free = replace(part, prior=Gaussian(width=_FLAT), scale=np.where(scale > 0, scale, 1.0))
-    begin = free.state(start.w, start.b, start.likelihood)
-    answer = solve(free, _Climb(), start=begin, max_iter=20, tol=1e-6).state
-    return problem.refit(answer.w, answer.b, answer.likelihood)
+    n, p = problem.design.shape
+    stride = int(n // max(_ENOUGH_ROWS, _ROWS_PER_COLUMN * p, _ROWS_PER_ROOT * np.sqrt(n * p)))
+    part = problem if stride <= 1 else problem.rows(np.arange(0, n, stride))
+    if _events(part) < _EVENTS_PER_COLUMN * p:
+        part = problem
+    empty = part.empty()
+    free = _flat_prior(part, part.curvature(empty))
+    answer = solve(free, _Climb(), start=free.seen(empty), max_iter=20, tol=_start_tol(part)).state
+    state = problem.refit(answer.w, answer.b, answer.likelihood)
+    if part is problem:
+        return state
+    metric = _of_all_rows(problem, part, answer, state)
+    free = _flat_prior(problem, np.diag(metric.gram))
+    return problem.seen(newton_step(free, free.seen(replace(state, metric=metric))))
+
+
+def _events(problem: Problem) -> float:
+    """Return how many rows tell the target from its mean: those of the rarer class, or about all."""
+    away = (problem.y - problem.weight @ problem.y / problem.weight.sum()) ** 2
+    return float(problem.weight @ away / max(away.max(), np.finfo(float).tiny))
+
+
+def _flat_prior(problem: Problem, curvature: Array) -> Problem:
+    """Return the problem with next to no prior, given the curvature along each weight."""
+    scale = np.sqrt(np.where(curvature > 0, curvature, 1.0))
+    return replace(problem, prior=Gaussian(width=_FLAT), scale=scale)
+
+
+def _of_all_rows(problem: Problem, part: Problem, found: State, state: State) -> Metric:
+    """Return the metric found on a part of the rows, brought to the size it has on all of them.
+
+    All columns by the same factor, so that those which repeat each other still do; one that the part
+    has not seen at all is taken to be unlike the others.
+    """
+    metric = part.metric(found) if found.metric is None else found.metric
+    factor = float(problem.weight.sum() / part.weight.sum())
+    gram = factor * metric.gram
+    unseen = np.flatnonzero(part.squares == 0)
+    if unseen.size:
+        gram[unseen, unseen] = problem.keep(unseen).squares * state.curvature.mean()
+    return Metric(state.curvature, gram, metric.centre, metric.spread / factor)
 
 
 def _spread(problem: Problem, state: State) -> Array:
@@ -144,10 +189,12 @@ def l1_start(problem: Problem, rate: float | None = None) -> State:
             level = max(level, float(ndtri(1 - min(_CROWD / (2 * candidates), 0.5))))
         fixed = replace(problem, prior=Laplace(rate=level), scale=np.where(scale > 0, scale, 1.0))
         lasso = Proximal(fit_noise=False, certify=False)
-        tol = min(_START_GAIN, _MOST_GAIN / problem.weight.sum())
-        start = fixed.state(state.w, state.b, state.likelihood)
-        answer = solve(fixed, lasso, start=start, max_iter=100, tol=tol).state
-        state = problem.refit(answer.w, answer.b, answer.likelihood)
+        start = fixed.seen(state)
+        answer = solve(fixed, lasso, start=start, max_iter=100, tol=_start_tol(problem)).state
+        before, state = state, problem.relearn(answer)
         if problem.kernels and state.likelihood is answer.likelihood:
+            break
+        change = abs(problem.weight @ (state.curvature - before.curvature))
+        if not problem.kernels and change <= _SAME * (problem.weight @ state.curvature):
             break
     return state

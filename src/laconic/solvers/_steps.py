@@ -28,16 +28,20 @@ def newton_step(problem: Problem, state: State) -> State:
 
     The prior is replaced by the Gaussian that touches it, the likelihood by the one that osculates.
     """
-    solve = problem.deep_ridge if problem.many_rows else problem.ridge
-    answer = solve(*problem.osculate(state), state.w)
+    metric = None
+    if problem.many_rows:
+        metric = problem.metric(state) if state.metric is None else state.metric
+        answer = problem.deep_ridge(metric, state)
+    else:
+        answer = problem.ridge(*problem.osculate(state), state.w)
     dw, db = answer.weights - state.w, answer.intercept - state.b
     for halving in range(_HALVINGS):
         t = 0.5**halving
         w, b = state.w + t * dw, state.b + t * db
         new = problem.refit(w, b, state.likelihood, state.offset)
         if new.objective >= state.objective:
-            return problem.remember(state, new) if halving == 0 else new
-        if state.metric is not None:  # it was too old after all
+            return problem.remember(metric, new) if metric is not None and halving == 0 else new
+        if metric is not None and metric is state.metric:  # it was too old after all
             return newton_step(problem, replace(state, metric=None))
     new = em_step(problem, state)
     # At the answer rounding alone decides; an ascent method then stays where it is.

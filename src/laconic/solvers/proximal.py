@@ -13,7 +13,7 @@ from ._loop import flat
 from ._problem import Problem, State
 
 # Columns taken into the working set at once, at the least; it doubles with the support.
-_GROWTH = 10
+_GROWTH = 64
 # Kernels taken into it at once, and how alike (as a cosine) two of them may be.
 _PICKS = 6
 _ALIKE = 0.5
@@ -69,21 +69,21 @@ class Proximal(Component):
         """Return the state after the working set has grown and been solved."""
         working = self._working_set(problem, state)
         part = problem.keep(working)
-        inner = replace(state, w=state.w[working])
+        inner = replace(state, w=state.w[working], gradient=None, metric=None)
         for _ in range(_INNER):
             before, inner = inner, _newton_lasso(part, inner, 1e-10 if self.certify else 1e-3)
             if inner.objective - before.objective <= _SETTLED * (inner.objective - state.objective):
                 break
         if self.fit_noise:
-            inner = part.refit(inner.w, inner.b, inner.likelihood)
+            inner = part.relearn(inner)
         w = np.zeros_like(state.w)
         w[working] = inner.w
-        return replace(inner, w=w)  # columns of weight zero change nothing else
+        # Columns of weight zero change nothing but the slope, which tells whether this is the answer.
+        new = replace(inner, w=w, gradient=None, metric=None)
+        return replace(new, gradient=problem.gradient(new))
 
     def _working_set(self, problem: Problem, state: State) -> Index:
-        support = state.w != 0
-        excess = np.abs(problem.gradient(state)) - problem.kinks()
-        excess = np.where(support, 0.0, np.maximum(excess, 0.0))
+        support, excess = state.w != 0, _excess(problem, state)
         if not excess.any():
             return np.flatnonzero(support)
         if problem.crowded:
@@ -96,6 +96,8 @@ class Proximal(Component):
     def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
         """Return a sentence if the certificate of optimality holds."""
         if not self.certify:
+            if not problem.crowded and _promise(problem, new) <= tol * problem.weight.sum():
+                return f"converged: no columns promise more than {tol:g} nats per observation"
             return flat(problem, old, new, tol)
         residual = optimality(problem, new)
         if residual <= _CERTIFICATE * np.sqrt(tol):
@@ -103,6 +105,21 @@ class Proximal(Component):
         if old.objective == new.objective:
             return f"converged to the last digit: optimal to {residual:.1e} of the rate"
         return None
+
+
+def _excess(problem: Problem, state: State) -> Array:
+    """Return by how much the slopes of the columns that are out exceed what the prior withstands."""
+    excess = np.abs(problem.gradient(state)) - problem.kinks()
+    return np.where(state.w != 0, 0.0, np.maximum(excess, 0.0))
+
+
+def _promise(problem: Problem, state: State) -> float:
+    """Return the nats that the columns that are out would bring if they did not overlap.
+
+    In the units of ``scale`` the curvature along each of them is about one.
+    """
+    excess = _excess(problem, state)
+    return float(np.sum((excess if problem.scale is None else excess / problem.scale) ** 2)) / 2
 
 
 def _apart(problem: Problem, excess: Array) -> Index:
@@ -135,18 +152,14 @@ def optimality(problem: Problem, state: State) -> float:
 
 def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
     """Return the state after one Newton step: the lasso of the quadratic that osculates it."""
-    r, _ = problem.osculate(state)
-    H, centre, total = problem.design.gram(r), problem.design.rmatvec(r), float(r.sum())
-    slope, level = problem.gradient(state), 0.0
-    if problem.intercept:
-        level = float(problem.weight @ state.slope) / total
-        H = H - np.outer(centre, centre) / total
-        slope = slope - centre * level
+    metric = problem.metric(state) if state.metric is None else state.metric
+    H, push = metric.gram, float(problem.weight @ state.slope)
+    level, slope = push * metric.spread, problem.gradient(state) - push * metric.centre
     w = lasso_quadratic(H, slope + H @ state.w, problem.kinks(), state.w, tol)
     dw = w - state.w
-    db = level - float(centre @ dw) / total if problem.intercept else 0.0
+    db = level - float(metric.centre @ dw)
     promised = slope @ dw - dw @ H @ dw / 2 + problem.penalty(state.w) - problem.penalty(w)
-    promised += total * level**2 / 2
+    promised += push * level / 2
     if promised <= _LAST_DIGIT * abs(state.objective):
         return state
     for halving in range(_HALVINGS):
@@ -155,7 +168,9 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
         moved = w if t == 1 else state.w + t * dw
         new = problem.state(moved, state.b + t * db, state.likelihood)
         if new.objective > state.objective:
-            return new
+            return problem.remember(metric, new) if problem.many_rows and t == 1 else new
+        if metric is state.metric:  # it was too old after all
+            return _newton_lasso(problem, replace(state, metric=None), tol)
     return state
 
 
