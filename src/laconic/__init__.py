@@ -3,6 +3,8 @@
 from .estimators import (
     GridRVMClassifier,
     GridRVMRegressor,
+    LaconicClassifier,
+    LaconicRegressor,
     RVMClassifier,
     RVMRegressor,
     SparseBayesClassifier,
@@ -14,6 +16,8 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "GridRVMClassifier",
     "GridRVMRegressor",
+    "LaconicClassifier",
+    "LaconicRegressor",
     "RVMClassifier",
     "RVMRegressor",
     "SparseBayesClassifier",

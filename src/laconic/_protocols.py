@@ -76,6 +76,9 @@ class Likelihood(Protocol):
     def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
         """Return target ``z`` and precision ``r`` of the Gaussian that touches the bound."""
 
+    def predictive(self, y: Array, m: Array, v: Array) -> Array:
+        """Return ``log p(y)`` for a latent ``f ~ N(m, v)``, integrated."""
+
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """Return the first derivative of ``log_prob`` in ``f`` and minus the second."""
 

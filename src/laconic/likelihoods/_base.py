@@ -5,8 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Self
 
+import numpy as np
+from scipy.special import logsumexp
+
 from .._component import Component
 from .._protocols import Array, Seed
+
+# Of the Gauss-Hermite rule: exact for polynomials of twice the degree.
+_NODES = 64
 
 
 class Likelihood(Component, ABC):
@@ -41,6 +47,13 @@ class Likelihood(Component, ABC):
     def first_target(self, y: Array) -> Array:
         """Return what the first least-squares fit is made to."""
         return y
+
+    def predictive(self, y: Array, m: Array, v: Array) -> Array:
+        """Return ``log p(y)`` for a latent ``f ~ N(m, v)``: by quadrature, unless one knows better."""
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+        f = np.asarray(m)[..., None] + np.sqrt(np.asarray(v))[..., None] * nodes
+        log_p = self.log_prob(np.asarray(y)[..., None], f)
+        return np.asarray(logsumexp(log_p, axis=-1, b=weights / weights.sum()))
 
     @abstractmethod
     def sample(self, f: Array, rng: Seed) -> Array:

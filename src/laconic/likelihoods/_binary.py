@@ -21,6 +21,10 @@ class Binary(Likelihood):
     def moderate(self, m: Array, v: Array) -> Array:
         """Return the ``t`` whose ``link(t)`` is the probability integrated over ``f ~ N(m, v)``."""
 
+    def predictive(self, y: Array, m: Array, v: Array) -> Array:
+        """Return the log of the integrated probability of each label."""
+        return self.log_link(y * self.moderate(m, v))
+
     def first_target(self, y: Array) -> Array:
         """Return the labels as 0 and 1, step 2 of [FJ01]'s algorithm."""
         return (y + 1) / 2

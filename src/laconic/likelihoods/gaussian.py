@@ -75,6 +75,11 @@ class Gaussian(Likelihood):
         """Return the expected log density, which is exact."""
         return self.log_prob(y, m) - np.asarray(v) / (2 * self.noise)
 
+    def predictive(self, y: Array, m: Array, v: Array) -> Array:
+        """Return the log density of each target, with the latent's variance added to the noise's."""
+        s2 = self.noise + np.asarray(v)
+        return np.asarray(-0.5 * (np.log(2 * np.pi * s2) + (y - m) ** 2 / s2))
+
     def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
         """Return the target itself and the precision of the noise."""
         return np.asarray(y, dtype=float), np.full_like(m, 1 / self.noise, dtype=float)

@@ -1,8 +1,22 @@
 """Relevance: the precisions of the weights are learnt, and what is not needed gets an infinite one."""
 
 from ._belief import Belief
+from ._mode import Mode, find_mode
+from ._start import first_precision
 from .evidence import Evidence
 from .sequential import Estimate, Sequential
+from .shared import fit_shared, leave_one_out
 from .variational import Variational
 
-__all__ = ["Belief", "Estimate", "Evidence", "Sequential", "Variational"]
+__all__ = [
+    "Belief",
+    "Estimate",
+    "Evidence",
+    "Mode",
+    "Sequential",
+    "Variational",
+    "find_mode",
+    "first_precision",
+    "fit_shared",
+    "leave_one_out",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -43,6 +43,11 @@ class Mode:
     def learnt(self) -> Array:
         """How far the data settle each weight, ``1 - alpha Sigma_kk``."""
         return self.ridge.learnt()
+
+    @property
+    def posterior(self) -> Ridge:
+        """Mode and curvature of the posterior."""
+        return replace(self.ridge, weights=self.w, intercept=self.b)
 
     @property
     def target(self) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -52,7 +52,7 @@ class Estimate:
     @property
     def posterior(self) -> Ridge:
         """Mode and curvature of the posterior."""
-        return replace(self.mode.ridge, weights=self.mode.w, intercept=self.mode.b)
+        return self.mode.posterior
 
     @classmethod
     def of(cls, mode: Mode, active: Index, n_columns: int, *, refining: bool = True) -> Self:

@@ -1,0 +1,137 @@
+"""The dense reference: one precision for all kernels, as good as a Gaussian process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from .._protocols import Array, Index, Kernel, Likelihood
+from ..basis import KernelBasis
+from ..design import DenseDesign
+from ..linalg import Triangle, symmetric_eigen
+from ..posterior import GaussianPosterior
+from ..priors import Jeffreys
+from ..relevance import first_precision, fit_shared, leave_one_out
+from ..solvers import Problem
+
+# Directions that together carry less than this part of the prior's variance are left out.
+_NEGLIGIBLE = 1e-4
+
+
+def _carrying(values: Array) -> Index:
+    """Return the eigenvalues, ascending, that carry all but a negligible part of the sum."""
+    left_out = np.cumsum(np.maximum(values, 0.0))
+    return np.flatnonzero(left_out > _NEGLIGIBLE * left_out[-1]) if values.size else np.arange(0)
+
+
+@dataclass(frozen=True)
+class KernelMap:
+    r"""Coordinates in which independent weights of one variance are such weights on all kernels.
+
+    With :math:`k(x, X) \approx c(x)^TC`, :math:`c(x) = L^{-1}k(P, x)` for the rows :math:`P` that span
+    the kernel matrix, the latent of weights :math:`w \sim \mathcal N(0, I)` on all kernels has the
+    covariance :math:`c(x)^TCC^Tc(x')`: the coordinates are :math:`c(x)^TV\Lambda^{1/2}` with
+    :math:`CC^T = V\Lambda V^T`.
+    """
+
+    kernel: Kernel
+    rows: Any
+    triangle: Triangle
+    turn: Array
+
+    @classmethod
+    def on(
+        cls,
+        basis: KernelBasis,
+        pivots: Index | None = None,
+        *,
+        rank_tol: float = 0.0,
+        max_rank: int = 0,
+    ) -> Self:
+        """Return the map for the kernels of a basis; without pivots they are found, or all are."""
+        kernel, centres = basis.kernel, basis.centres
+        if pivots is None and max_rank:
+            factors = basis.factors(tol=rank_tol, max_rank=max_rank)
+            pivots = None if factors is None else factors.pivots
+        rows = centres if pivots is None else centres[pivots]
+        triangle = Triangle.of(np.asarray(kernel(rows, rows), dtype=np.float64))
+        C = triangle.solve(np.asarray(kernel(rows, centres), dtype=np.float64))
+        values, vectors = symmetric_eigen(C @ C.T)
+        kept = _carrying(values)
+        return cls(kernel, rows, triangle, vectors[:, kept] * np.sqrt(values[kept]))
+
+    def columns(self, X: Any) -> Array:
+        """Return the coordinates of each row."""
+        c = self.triangle.solve(np.asarray(self.kernel(self.rows, X), dtype=np.float64))
+        return np.asarray(c.T @ self.turn)
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """Standardised features, turned into as many coordinates as there are rows if those are fewer."""
+
+    centre: Array
+    turn: Array | None
+    scale: Array
+
+    @classmethod
+    def of(cls, X: Array, weight: Array) -> Self:
+        """Return the map for these rows."""
+        share = weight / weight.sum()
+        centre = share @ X
+        spread = np.sqrt(share @ (X - centre) ** 2)
+        noise = 8 * np.finfo(X.dtype).eps * np.abs(centre)
+        scale = np.where(spread > noise, 1 / np.where(spread > noise, spread, 1.0), 0.0)
+        if X.shape[1] <= X.shape[0]:
+            return cls(centre, None, scale)
+        Z = (X - centre) * scale
+        values, U = symmetric_eigen(Z @ Z.T)
+        kept = np.flatnonzero(values > 1e-12 * max(values[-1], np.finfo(float).tiny))
+        return cls(centre, (Z.T @ U[:, kept]) / np.sqrt(values[kept]), scale)
+
+    def columns(self, X: Any) -> Array:
+        """Return the coordinates of each row."""
+        Z = (np.asarray(X, dtype=np.float64) - self.centre) * self.scale
+        return Z if self.turn is None else np.asarray(Z @ self.turn)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A dense model of one output: what its latent is anywhere, and how well it predicts."""
+
+    coordinates: KernelMap | FeatureMap
+    posterior: GaussianPosterior
+    likelihood: Likelihood
+    m: Array  # mean and
+    v: Array  # variance of the latent at the training rows
+    left_out: float  # mean log probability of a row that was left out, in nats
+    multiple: float  # its precision, in units of the one that says as much as one row
+
+    @classmethod
+    def fit(
+        cls,
+        coordinates: KernelMap | FeatureMap,
+        X: Any,
+        y: Array,
+        weight: Array,
+        likelihood: Likelihood,
+        intercept: bool,
+        start: float = 1.0,
+    ) -> Self:
+        """Learn the one precision, and the noise, from the evidence."""
+        Z = np.ascontiguousarray(coordinates.columns(X))
+        problem = Problem(DenseDesign(Z), y, likelihood, Jeffreys(), weight, intercept)
+        mode = fit_shared(problem, start)
+        posterior = GaussianPosterior.from_ridge(mode.posterior)
+        v = mode.ridge.latent_variance(problem.design, mode.r)
+        share = weight / weight.sum()
+        left_out = float(share @ mode.likelihood.predictive(y, *leave_one_out(mode)))
+        unit = first_precision(problem, problem.empty())
+        multiple = float(mode.alpha[0]) / unit if mode.alpha.size else 1.0
+        return cls(coordinates, posterior, mode.likelihood, mode.f, v, left_out, multiple)
+
+    def latent(self, X: Any) -> tuple[Array, Array]:
+        """Return mean and variance of the latent at each row."""
+        return self.posterior.latent(self.coordinates.columns(X))

@@ -1,0 +1,91 @@
+"""The sparse model closest to a dense one, in nats."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._protocols import Array, Design, Index
+from .linalg import Factor
+
+# A column whose square, but for what the chosen ones explain, is below this part of it is one of them.
+_IN_SPAN = 1e-9
+# Raised by this part of itself the Gram matrix of columns that nearly repeat each other can be inverted.
+_JITTER = 1e-10
+
+
+def best_columns(
+    design: Design, r: Array, z: Array, *, intercept: bool, most: int, enough: float
+) -> list[Index]:
+    r"""Return, for every size, few columns that explain a target nearly as well as all.
+
+    The target :math:`z` has the precision :math:`r`, so what a set misses,
+    :math:`\tfrac12\min_w\sum r_i(z_i - b - \phi_i^Tw)^2`, is in nats: to second order the
+    Kullback-Leibler divergence between the model that has the latent :math:`z` and the best one on the
+    set. Columns are added one by one where they explain most, more of them than will be needed, and then
+    taken away where they are missed least: neighbours that were only on the way go first.
+
+    All of that happens in the compressed problem, of as many rows as the design has rank.
+
+    Parameters
+    ----------
+    design : Design
+    r, z : ndarrays of shape (n,)
+        Precision and value of the target.
+    intercept : bool
+        Whether there is a free intercept.
+    most : int
+        Columns to add, at the most.
+    enough : float
+        Nats below which there is nothing left to add.
+
+    Returns
+    -------
+    list of ndarrays
+        The columns of the model of 0, 1, 2, ... of them.
+    """
+    T, t, one, _ = design.compress(r, z)
+    if intercept:
+        total = float(one @ one)
+        T, t = T - np.outer(one, (one @ T) / total), t - one * (float(one @ t) / total)
+    chosen = _forward(T, t, most, enough)
+    return _backward(T[:, chosen], t, chosen)
+
+
+def _forward(T: Array, t: Array, most: int, enough: float) -> Index:
+    """Return columns in the order in which each explains most of what is left."""
+    whole = np.einsum("ij,ij->j", T, T)
+    left, slope, residual = whole.copy(), T.T @ t, t.copy()
+    chosen: list[int] = []
+    basis = np.zeros((T.shape[0], 0))
+    while len(chosen) < min(most, *T.shape) and 0.5 * float(residual @ residual) > enough:
+        fits = left > _IN_SPAN * whole
+        gain = np.where(fits, slope**2 / np.where(fits, left, 1.0), 0.0)
+        best = int(np.argmax(gain))
+        if gain[best] <= 0:
+            break
+        direction = T[:, best] - basis @ (basis.T @ T[:, best])
+        direction = direction - basis @ (basis.T @ direction)  # twice is enough
+        direction = direction / np.linalg.norm(direction)
+        basis = np.column_stack([basis, direction])
+        shared, part = direction @ T, float(direction @ residual)
+        left, slope, residual = left - shared**2, slope - part * shared, residual - part * direction
+        left[best] = 0.0
+        chosen.append(best)
+    return np.array(chosen, dtype=np.intp)
+
+
+def _backward(T: Array, t: Array, chosen: Index) -> list[Index]:
+    """Return the sets that are left when the column that is missed least is taken away, one by one."""
+    gram, slope = T.T @ T, T.T @ t
+    inside, path = np.arange(chosen.size), [chosen]
+    while inside.size:
+        # In units of the columns' lengths; the jitter makes it a matrix that can be inverted.
+        unit = 1 / np.sqrt(np.maximum(np.diag(gram)[inside] * _JITTER, np.finfo(float).tiny))
+        matrix = unit[:, None] * gram[np.ix_(inside, inside)] * unit
+        matrix.flat[:: inside.size + 1] += 1.0
+        inverse = Factor(matrix).solve(np.eye(inside.size))
+        weights = inverse @ (unit * slope[inside])
+        missed = weights**2 / np.diag(inverse)
+        inside = np.delete(inside, int(np.argmin(missed)))
+        path.append(chosen[inside])
+    return path[::-1]
