@@ -12,10 +12,12 @@ ROOT = Path(__file__).resolve().parents[1]
 NAMES = [
     "covertype",
     "factored",
+    "grid",
     "mnist",
     "moons",
     "recovery",
     "ripley",
+    "rvm",
     "solves",
     "sparse",
     "tall",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -78,7 +78,7 @@ def unknown(kind: str, name: str, known: list[str]) -> ValueError:
     return ValueError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(map(repr, known))}.")
 
 
-def resolve(kind: str, value: Any, registry: Mapping[str, type[C]], base: Any) -> C:
+def resolve(kind: str, value: Any, registry: Mapping[str, Callable[[], C]], base: Any) -> C:
     """Turn a name or an instance into a checked component that ``fit`` may keep.
 
     An instance is cloned, so a fitted model never shares state with the caller's object.

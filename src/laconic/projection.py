@@ -9,6 +9,8 @@ from .linalg import Factor
 
 # A column whose square, but for what the chosen ones explain, is below this part of it is one of them.
 _IN_SPAN = 1e-9
+# Gains that differ by less than this part are the same, but for rounding.
+_TIE = 1e-6
 # Raised by this part of itself the Gram matrix of columns that nearly repeat each other can be inverted.
 _JITTER = 1e-10
 
@@ -60,9 +62,10 @@ def _forward(T: Array, t: Array, most: int, enough: float) -> Index:
     while len(chosen) < min(most, *T.shape) and 0.5 * float(residual @ residual) > enough:
         fits = left > _IN_SPAN * whole
         gain = np.where(fits, slope**2 / np.where(fits, left, 1.0), 0.0)
-        best = int(np.argmax(gain))
-        if gain[best] <= 0:
+        if not gain.any():
             break
+        # The last columns of a span all complete it: of equals the one that is least like the others.
+        best = int(np.argmax(np.where(gain >= (1 - _TIE) * gain.max(), left, -1.0)))
         direction = T[:, best] - basis @ (basis.T @ T[:, best])
         direction = direction - basis @ (basis.T @ direction)  # twice is enough
         direction = direction / np.linalg.norm(direction)

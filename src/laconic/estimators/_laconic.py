@@ -71,18 +71,16 @@ class LaconicBase(KernelModel):
     max_kernels: int | None
     n_features_in_: int
 
-    # A flagship has no such decisions.
+    # Of a polynomial kernel by name, as everywhere.
     degree = 3
     coef0 = 1.0
-    max_iter = 100
-    tol = 1e-6
-    rank_tol = _RANK_TOL
 
     def _rules(self) -> dict[str, tuple[bool, str]]:
         counted = self.max_kernels is None or is_count(self.max_kernels)
-        return super()._rules() | {
+        return {
             "tolerance": (is_positive(self.tolerance), "a positive number of nats"),
             "max_kernels": (counted, "None or a positive whole number"),
+            "max_rank": (is_count(self.max_rank), "a positive whole number"),
         }
 
     def _soften(self, reference: Reference, weight: Array) -> tuple[Array, Likelihood]:

@@ -14,7 +14,7 @@ from ._reference import KernelMap, Reference
 # More rows than this do not change by much which width is best: so many at even steps are taken.
 _ROWS = 600
 # gamma is searched on powers of two of one over the mean squared distance, between these.
-_FROM, _TO, _START, _STRIDE = -8, 8, -2, 2
+_FROM, _TO, _START, _STRIDE = -6, 8, -2, 2
 
 
 def best_gamma(

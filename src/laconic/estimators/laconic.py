@@ -18,6 +18,10 @@ from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_tar
 from ._reference import Reference
 from ._threads import one_blas_thread
 
+# The least noise of a reference, as a part of the target's variance. One that passes through its data
+# without any would ask its few kernels to do the same, to the last digit.
+_LEAST_NOISE = 1e-8
+
 
 class LaconicClassifier(BinaryPredictions, LaconicBase):
     r"""A classifier without decisions to make: as good as a Gaussian process, with a handful of kernels.
@@ -226,7 +230,8 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
         y = as_targets(y)
-        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
+        default = {"gaussian": lambda: Gaussian(floor=_LEAST_NOISE)}
+        likelihood = resolve("likelihood", self.likelihood, default, Gaussian)
         self._solve(X, weight, [y], likelihood)
         self.noise_variance_ = float(self.likelihoods_[0].noise)
         return self

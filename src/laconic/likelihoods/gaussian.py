@@ -13,8 +13,6 @@ from ._base import Likelihood
 # A model with at least half as many columns as rows can pass through the data without knowing the
 # noise: its residual is no evidence of less noise than this part of the target's variance.
 _FLOOR_WITHOUT_EVIDENCE = 1e-3
-# Otherwise the noise may be as small as a double can tell from zero: 1e-6 standard deviations.
-_FLOOR = 1e-12
 
 
 class Gaussian(Likelihood):
@@ -30,6 +28,9 @@ class Gaussian(Likelihood):
         Variance of the noise.
     estimate : bool, default=True
         Whether :meth:`refit` re-estimates it; ``False`` keeps ``noise`` as given.
+    floor : float, default=1e-12
+        The least that an estimate may be, as a part of the target's variance; the default is what a
+        double can tell from zero.
 
     Examples
     --------
@@ -44,13 +45,16 @@ class Gaussian(Likelihood):
     .. [F01] M. Figueiredo, Adaptive sparseness using Jeffreys prior, NIPS 2001.
     """
 
-    def __init__(self, noise: float = 1.0, estimate: bool = True) -> None:
+    def __init__(self, noise: float = 1.0, estimate: bool = True, floor: float = 1e-12) -> None:
         self.noise = noise
         self.estimate = estimate
+        self.floor = floor
 
     def check(self) -> None:
         """Raise unless ``noise`` is a positive variance."""
         require(is_positive(self.noise), self, "noise must be a positive variance", self.noise)
+        part = is_positive(self.floor) and self.floor < 1
+        require(part, self, "floor must be a number between 0 and 1", self.floor)
 
     def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
         """Return the likelihood with the noise variance at its maximum, eq. (3) of [F01]."""
@@ -59,12 +63,12 @@ class Gaussian(Likelihood):
         total = weight.sum()
         spread = weight @ (y - weight @ y / total) ** 2 / total
         starved = 2 * n_columns >= total
-        floor = spread * (_FLOOR_WITHOUT_EVIDENCE if starved else _FLOOR)
+        floor = spread * max(_FLOOR_WITHOUT_EVIDENCE if starved else 0.0, self.floor)
         size = np.abs(y).max(initial=0.0)
         if spread <= (8 * np.finfo(float).eps * size) ** 2:
             floor = (1e-6 * size) ** 2  # a constant: what is left of it is rounding, not signal
         noise = max(weight @ (y - f) ** 2 / total + v, floor, 1e-150)
-        return type(self)(noise=float(noise), estimate=True)
+        return type(self)(noise=float(noise), estimate=True, floor=self.floor)
 
     def log_prob(self, y: Array, f: Array) -> Array:
         """Return the log density."""

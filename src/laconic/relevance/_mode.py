@@ -13,8 +13,9 @@ from ..solvers import Problem
 
 # Newton's method on a concave function: these bounds are for what rounding may do to it.
 _STEPS, _HALVINGS = 100, 30
-# It ends when the next step would gain less than this many nats.
-_GAIN = 1e-10
+# It ends when the next step would gain less than this many nats: the determinant is of first order in
+# what is missing, the square root of this.
+_GAIN = 1e-16
 # The least curvature of a row, as a part of the largest: its target stays finite.
 _LEAST_CURVATURE = 1e-10
 

@@ -16,6 +16,9 @@ _ROUNDS, _GAIN = 50, 1e-3
 _STEPS = 200
 # No precision changes by more than this factor in one round: the quadratic holds around the mode.
 _LEAP = 100.0
+# Where the columns say nothing the best precision is infinite, and where they say all it is zero: beyond
+# this factor nobody could tell.
+_FARTHEST = 1e8
 
 
 def fit_shared(problem: Problem, start: float = 1.0) -> Mode:
@@ -33,10 +36,12 @@ def fit_shared(problem: Problem, start: float = 1.0) -> Mode:
     """
     empty = problem.empty()
     columns = problem.design.shape[1]
-    alpha = np.full(columns, start * first_precision(problem, empty))
+    unit = first_precision(problem, empty)
+    alpha = np.full(columns, start * unit)
     mode = find_mode(problem, alpha, empty.likelihood, np.zeros(columns), empty.b)
-    for _ in range(_ROUNDS):
+    for _ in range(_ROUNDS if columns else 0):
         best = _fixed_point(mode.quadratic(), float(mode.alpha[0]))
+        best = float(np.clip(best, unit / _FARTHEST, unit * _FARTHEST))
         new = find_mode(problem, np.full(columns, best), mode.refit(), mode.w, mode.b)
         gain, mode = new.objective - mode.objective, new
         if abs(gain) <= _GAIN:
@@ -63,8 +68,9 @@ def leave_one_out(mode: Mode) -> tuple[Array, Array]:
 
     The row's own Gaussian, of precision :math:`r_i` and target :math:`z_i`, is taken from the posterior:
     :math:`1/v_{-i} = 1/v_i - r_i`, :math:`m_{-i}/v_{-i} = m_i/v_i - r_i z_i`. Exact for Gaussian noise,
-    and close for Laplace's approximation.
+    and close for Laplace's approximation. Of a row that was seen more than once, one copy is left out.
     """
     v = mode.ridge.latent_variance(mode.problem.design, mode.r)
-    left = np.maximum(1 - v * mode.r, 1e-10)  # what the others say of the row, as a part of all
-    return (mode.f - v * mode.r * mode.target) / left, v / left
+    own = v * mode.r / np.maximum(mode.problem.weight, 1.0)
+    left = np.maximum(1 - own, 1e-10)  # what the others say of the row, as a part of all
+    return (mode.f - own * mode.target) / left, v / left

@@ -136,12 +136,21 @@ class Variational(Component):
 
 
 def _variational(state: Belief) -> Belief:
-    """Return the papers' update, which cannot lower the bound."""
+    """Return the papers' update, which cannot lower the bound.
+
+    What can is a floor under the noise, which has reasons that the bound knows nothing of, and rounding
+    where there is next to no noise: the noise then stays as it is, or all does.
+    """
     problem, share = state.problem, state.problem.weight / state.problem.weight.sum()
+    precisions = state.precisions.variational(state.second)
     likelihood = state.likelihood.refit(
         problem.y, state.m, problem.weight, float(state.learnt.sum()), float(share @ state.v)
     )
-    return state.update(state.precisions.variational(state.second), likelihood, state.m, state.v)
+    for candidate in (likelihood, state.likelihood):
+        new = state.update(precisions, candidate, state.m, state.v)
+        if _no_worse(new, state):
+            return new
+    return state
 
 
 def _fixed_point(state: Belief) -> Belief:
