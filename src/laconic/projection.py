@@ -24,7 +24,8 @@ def best_columns(
     :math:`\tfrac12\min_w\sum r_i(z_i - b - \phi_i^Tw)^2`, is in nats: to second order the
     Kullback-Leibler divergence between the model that has the latent :math:`z` and the best one on the
     set. Columns are added one by one where they explain most, more of them than will be needed, and then
-    taken away where they are missed least: neighbours that were only on the way go first.
+    taken away where they are missed least: neighbours that were only on the way go first. Of every size
+    the better of the two sets is taken.
 
     All of that happens in the compressed problem, of as many rows as the design has rank.
 
@@ -49,17 +50,19 @@ def best_columns(
     if intercept:
         total = float(one @ one)
         T, t = T - np.outer(one, (one @ T) / total), t - one * (float(one @ t) / total)
-    chosen = _forward(T, t, most, enough)
-    return _backward(T[:, chosen], t, chosen)
+    chosen, up = _forward(T, t, most, enough)
+    sets, down = _backward(T[:, chosen], t, chosen)
+    return [chosen[:k] if up[k] <= down[k] else sets[k] for k in range(chosen.size + 1)]
 
 
-def _forward(T: Array, t: Array, most: int, enough: float) -> Index:
-    """Return columns in the order in which each explains most of what is left."""
+def _forward(T: Array, t: Array, most: int, enough: float) -> tuple[Index, list[float]]:
+    """Return columns in the order in which each explains most, and what is left after each."""
     whole = np.einsum("ij,ij->j", T, T)
     left, slope, residual = whole.copy(), T.T @ t, t.copy()
     chosen: list[int] = []
+    lost = [0.5 * float(residual @ residual)]
     basis = np.zeros((T.shape[0], 0))
-    while len(chosen) < min(most, *T.shape) and 0.5 * float(residual @ residual) > enough:
+    while len(chosen) < min(most, *T.shape) and lost[-1] > enough:
         fits = left > _IN_SPAN * whole
         gain = np.where(fits, slope**2 / np.where(fits, left, 1.0), 0.0)
         if not gain.any():
@@ -74,13 +77,16 @@ def _forward(T: Array, t: Array, most: int, enough: float) -> Index:
         left, slope, residual = left - shared**2, slope - part * shared, residual - part * direction
         left[best] = 0.0
         chosen.append(best)
-    return np.array(chosen, dtype=np.intp)
+        lost.append(0.5 * float(residual @ residual))
+    return np.array(chosen, dtype=np.intp), lost
 
 
-def _backward(T: Array, t: Array, chosen: Index) -> list[Index]:
-    """Return the sets that are left when the column that is missed least is taken away, one by one."""
+def _backward(T: Array, t: Array, chosen: Index) -> tuple[list[Index], list[float]]:
+    """Return the sets that stay when the column that is missed least goes, and what each misses."""
     gram, slope = T.T @ T, T.T @ t
-    inside, path = np.arange(chosen.size), [chosen]
+    whole = 0.5 * float(t @ t)
+    inside = np.arange(chosen.size)
+    path, lost = [], []
     while inside.size:
         # In units of the columns' lengths; the jitter makes it a matrix that can be inverted.
         unit = 1 / np.sqrt(np.maximum(np.diag(gram)[inside] * _JITTER, np.finfo(float).tiny))
@@ -88,7 +94,8 @@ def _backward(T: Array, t: Array, chosen: Index) -> list[Index]:
         matrix.flat[:: inside.size + 1] += 1.0
         inverse = Factor(matrix).solve(np.eye(inside.size))
         weights = inverse @ (unit * slope[inside])
+        path.append(chosen[inside])
+        lost.append(whole - 0.5 * float(weights @ (unit * slope[inside])))
         missed = weights**2 / np.diag(inverse)
         inside = np.delete(inside, int(np.argmin(missed)))
-        path.append(chosen[inside])
-    return path[::-1]
+    return [*path, chosen[inside]][::-1], [*lost, whole][::-1]

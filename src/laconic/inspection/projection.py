@@ -1,0 +1,138 @@
+"""How much a flagship loses by saying it in fewer words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+_STYLES = ("-", "--", "-.", ":")
+
+
+class ProjectionDisplay:
+    """Kernels against nats lost, for every output of a :class:`laconic.LaconicClassifier` or regressor.
+
+    Use :meth:`from_estimator` to create one. The horizontal line is the tolerance; a filled mark is the
+    model that was taken.
+
+    Parameters
+    ----------
+    paths : sequence of ndarrays
+        For each output the nats lost by the models of 0, 1, 2, ... kernels.
+    chosen : sequence of int
+        The size taken for each output.
+    tolerance : float
+    names : sequence of str
+        What to call the outputs.
+    what : str, default="kernels"
+        What is counted.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+
+    Examples
+    --------
+    >>> from laconic import LaconicClassifier
+    >>> from laconic.datasets import make_ripley
+    >>> from laconic.inspection import ProjectionDisplay
+    >>> X, y = make_ripley(100, random_state=0)
+    >>> display = ProjectionDisplay.from_estimator(LaconicClassifier().fit(X, y))
+    >>> bool(display.paths[0][display.chosen[0]] <= display.tolerance)
+    True
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Any],
+        *,
+        chosen: Sequence[int],
+        tolerance: float,
+        names: Sequence[str],
+        what: str = "kernels",
+    ) -> None:
+        self.paths = paths
+        self.chosen = chosen
+        self.tolerance = tolerance
+        self.names = names
+        self.what = what
+
+    @classmethod
+    def from_estimator(cls, estimator: Any) -> Self:
+        """Read the path of a fitted flagship, or of a pipeline that ends in one.
+
+        Parameters
+        ----------
+        estimator : LaconicClassifier, LaconicRegressor or Pipeline
+
+        Returns
+        -------
+        ProjectionDisplay
+        """
+        model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        check_is_fitted(model)
+        if not hasattr(model, "path_"):
+            raise TypeError(
+                f"ProjectionDisplay needs a LaconicClassifier or LaconicRegressor, got {model!r}."
+            )
+        outputs = 1 + max(point.output for point in model.path_)
+        paths = [
+            np.array([point.nats for point in model.path_ if point.output == k]) for k in range(outputs)
+        ]
+        names = [str(name) for name in model.classes_] if outputs > 1 else [""]
+        return cls(
+            paths,
+            chosen=[posterior.mean.size for posterior in model.posteriors_],
+            tolerance=model.tolerance_,
+            names=names,
+            what="features" if model.kernel is None else "kernels",
+        )
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the elbow.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; ``None`` makes a figure.
+
+        Returns
+        -------
+        self
+        """
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(5.6, 3.8), layout="constrained")
+        least = 1e-2 * self.tolerance  # a loss of nothing has no logarithm
+        self.lines_ = []
+        for k, (path, size, name) in enumerate(zip(self.paths, self.chosen, self.names, strict=True)):
+            nats = np.maximum(path, least)
+            style, shade = _STYLES[k % len(_STYLES)], str(0.5 * (k // len(_STYLES)) / 2)
+            (line,) = ax.plot(
+                np.arange(nats.size), nats, style, color=shade, marker="o", mfc="white", ms=4, label=name
+            )
+            ax.plot([size], [nats[size]], marker="o", color=shade, ms=8, ls="none")
+            self.lines_.append(line)
+        ax.axhline(self.tolerance, color="0.5", lw=1)
+        ax.annotate(
+            "tolerance",
+            (1.0, self.tolerance),
+            xycoords=("axes fraction", "data"),
+            xytext=(-4, 3),
+            textcoords="offset points",
+            ha="right",
+            color="0.35",
+        )
+        ax.set_yscale("log")
+        ax.set_xlabel(self.what)
+        ax.set_ylabel("nats lost per observation")
+        if len(self.paths) > 1:
+            ax.legend(title="class", frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
