@@ -6,6 +6,7 @@ A benchmark is one file ``bench_<name>.py`` with
     cells(quick)      the cells to run, each in a process of its own
     run(cell, watch)  yields one dict per row: timings of ``watch`` and values for METRICS
     bars(rows)        what was promised, beside what was measured
+    details(rows)     optional: a text for the terminal, below the bars
     PICTURES          optional: (file stem, column, case) drawn against n on log axes
 """
 

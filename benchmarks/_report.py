@@ -51,6 +51,8 @@ def table(benches, folder):
         for row in texts:
             cells = [row[0].ljust(widths[0]), row[1].rjust(widths[1]), row[2].ljust(widths[2]), row[3]]
             lines.append(("  " + "  ".join(cells)).rstrip())
+        if hasattr(benches[name], "details"):
+            lines += ["", benches[name].details(read(folder / f"{name}.csv"))]
     return "\n".join(lines)
 
 

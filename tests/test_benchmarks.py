@@ -13,6 +13,7 @@ NAMES = [
     "covertype",
     "factored",
     "grid",
+    "ida",
     "mnist",
     "moons",
     "recovery",

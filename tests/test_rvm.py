@@ -32,6 +32,7 @@ each_inference = pytest.mark.parametrize("inference", INFERENCES)
 both = pytest.mark.parametrize("kind", [RVMClassifier, RVMRegressor])
 
 DIVERGES = "Newton's method takes its last halved step even if it is no better."
+DROPS = "A model that has lost a column is taken even if its evidence is smaller."
 
 
 def sinc(X):
@@ -516,7 +517,7 @@ def test_iris(inference, kernel, iris):
 
 
 def separable_cases():
-    diverging = [
+    dropping = [
         ("iris", "logistic", "sequential"),
         ("iris", "probit", "sequential"),
         ("iris", "probit", "evidence"),
@@ -526,7 +527,7 @@ def separable_cases():
         for likelihood in ("logistic", "probit"):
             for inference in INFERENCES:
                 name = (load.__name__.removeprefix("load_"), likelihood, inference)
-                marks = [pytest.mark.xfail(reason=DIVERGES)] if name in diverging else []
+                marks = [pytest.mark.xfail(reason=DROPS)] if name in dropping else []
                 yield pytest.param(inference, likelihood, load, marks=marks, id="-".join(name))
 
 
@@ -989,7 +990,9 @@ def weight_cases():
         for inference in INFERENCES:
             for name, weight in cases.items():
                 wrong = kind is RVMClassifier and (name, inference) in diverging
-                marks = [pytest.mark.xfail(reason=DIVERGES)] if wrong else []
+                # Rounding decides whether mixed weights diverge.
+                mark = pytest.mark.xfail(reason=DIVERGES, strict=name == "many")
+                marks = [mark] if wrong else []
                 short = f"{kind.__name__}-{inference}-{name}"
                 yield pytest.param(kind, inference, weight, marks=marks, id=short)
 

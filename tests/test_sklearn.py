@@ -40,6 +40,9 @@ VARIANTS = [
     {"prior": "gaussian"},
     {"likelihood": "logistic"},
     {"solver": "em", "penalize_intercept": True},
+    {"inference": "evidence"},
+    {"inference": "variational"},
+    {"combine": "sum"},
 ]
 
 

@@ -1,0 +1,294 @@
+"""Joint classifier and feature optimisation."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from .._component import resolve
+from .._protocols import Array, Index
+from ..likelihoods import Binary, Gaussian
+from ..priors import Laplace
+from ._callbacks import with_callbacks
+from ._jcfo import JCFOBase
+from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
+from ._threads import one_blas_thread
+from .classifier import SparseBayesClassifier
+from .regressor import SparseBayesRegressor
+
+
+class JCFOClassifier(BinaryPredictions, JCFOBase):
+    r"""A kernel classifier that finds its features while it finds its kernels [JCFO]_.
+
+    Minimises :math:`-\sum_i\log p(y_i \mid f_i) + \mathrm{weight\_rate}\,\|w\|_1 +
+    \mathrm{scale\_rate}\sum_k\theta_k` over weights :math:`w` and feature scales
+    :math:`\theta \ge 0`, with :math:`f = \sum_j w_j K_\theta(x, x_j) + b` and for instance
+    :math:`K_\theta(x, c) = \exp(-\sum_k\theta_k(x_k - c_k)^2)`. Both become exactly zero where they are
+    not needed: few kernels, few features, also where features matter only together.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "poly", "linear"}, default="rbf"
+        :math:`\exp(-\sum\theta_k(x_k-c_k)^2)`, :math:`(1 + \sum\theta_k x_k c_k)^{\mathrm{degree}}` or
+        :math:`\sum\theta_k x_k c_k`.
+    degree : int, default=2
+        Of ``"poly"``.
+    weight_rate : float, default=1.0
+        Price of a weight.
+    scale_rate : float or "auto", default="auto"
+        Price of a feature scale; ``"auto"`` is 2. (With the linear kernel only the product of the two
+        rates matters.)
+    solver : {"varpro", "em"}, default="varpro"
+        Variable projection, or the paper's EM.
+    screening : None, int or "auto", default=None
+        Features that a sparse linear model chooses beforehand, section 3.1 of [JCFO]_; ``"auto"`` leaves
+        as many as there are rows. It happens inside ``fit``, so no cross-validation can leak.
+    n_centres : int or None, default=None
+        Rows that may carry a kernel; ``None`` is all of up to 1000, and 300 drawn ones of more.
+    standardize : bool, default=True
+        Whether features are divided by their standard deviation first.
+    likelihood : {"probit", "logistic"} or Binary, default="probit"
+        Distribution of the label.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    penalize_intercept : bool, default=False
+        ``True`` puts the prior on the intercept as on any weight, which is the paper's model.
+    max_iter : int, default=200
+        Most iterations.
+    tol : float, default=1e-6
+        Relative change of the objective at which to stop.
+    class_weight : None, dict or "balanced", default=None
+        Weights of the classes, multiplied with ``sample_weight``.
+    random_state : int, RandomState or None, default=0
+        Draws the centres where there are too many rows.
+    callbacks : None, callable or list of callables, default=None
+        Each is called with a :class:`~laconic.solvers.Record` after every iteration; returning
+        ``True`` stops the fit.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    feature_scales_ : ndarray of shape (n_features,)
+        The scales, of standardised features where ``standardize``; exactly zero where a feature is out.
+        More than two classes share them; for scales of their own wrap the classifier in scikit-learn's
+        ``OneVsRestClassifier``.
+    objective_ : float
+        The minimum that was found.
+    kernel_ : Kernel
+        The kernel with its scales, for features as they come.
+    dual_coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, posteriors_, history_, status_
+        As in :class:`SparseBayesClassifier`.
+
+    Examples
+    --------
+    Two features of twenty matter, and neither of them alone:
+
+    >>> import numpy as np
+    >>> from laconic import JCFOClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 20))
+    >>> y = X[:, 3] * X[:, 7] > 0
+    >>> JCFOClassifier().fit(X, y).get_support(indices=True)
+    array([3, 7])
+
+    References
+    ----------
+    .. [JCFO] B. Krishnapuram, A. Hartemink, L. Carin, M. Figueiredo, A Bayesian approach to joint
+       feature selection and classifier design, IEEE TPAMI 26, 2004.
+    """
+
+    def __init__(
+        self,
+        kernel: str = "rbf",
+        *,
+        degree: int = 2,
+        weight_rate: float = 1.0,
+        scale_rate: Any = "auto",
+        solver: str = "varpro",
+        screening: Any = None,
+        n_centres: int | None = None,
+        standardize: bool = True,
+        likelihood: Any = "probit",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        class_weight: Any = None,
+        random_state: Any = 0,
+        callbacks: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.weight_rate = weight_rate
+        self.scale_rate = scale_rate
+        self.solver = solver
+        self.screening = screening
+        self.n_centres = n_centres
+        self.standardize = standardize
+        self.likelihood = likelihood
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 equals a row written twice, weight 0 a row left out.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing(), one_blas_thread():
+            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
+        likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
+        self._solve(X, weight, y, self._encode(y), likelihood)
+        return self
+
+    def _linear_ranking(self, X: Array, y: Any, weight: Array) -> Index:
+        return _ranking(SparseBayesClassifier(Laplace(rate=1.0)), X, y, weight)
+
+
+class JCFORegressor(GaussianPredictions, JCFOBase):
+    r"""Kernel regression that finds its features while it finds its kernels.
+
+    The model of :class:`JCFOClassifier` with Gaussian noise, whose variance is estimated too.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "poly", "linear"}, default="rbf"
+    degree : int, default=2
+        Of ``"poly"``.
+    weight_rate : float, default=1.0
+        Price of a weight, per standard deviation of the targets.
+    scale_rate : float or "auto", default="auto"
+        Price of a feature scale; ``"auto"`` is 2.
+    solver : {"varpro", "em"}, default="varpro"
+        Variable projection, or the paper's EM.
+    screening : None, int or "auto", default=None
+        As in :class:`JCFOClassifier`.
+    n_centres : int or None, default=None
+        As in :class:`JCFOClassifier`.
+    standardize : bool, default=True
+        Whether features are divided by their standard deviation first.
+    likelihood : "gaussian" or Gaussian, default="gaussian"
+        ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconic.likelihoods` fixes the noise variance.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    penalize_intercept : bool, default=False
+        ``True`` puts the prior on the intercept as on any weight.
+    max_iter : int, default=200
+        Most iterations.
+    tol : float, default=1e-6
+        Relative change of the objective at which to stop.
+    random_state : int, RandomState or None, default=0
+        Draws the centres where there are too many rows.
+    callbacks : None, callable or list of callables, default=None
+        As in :class:`JCFOClassifier`.
+
+    Attributes
+    ----------
+    feature_scales_, objective_, kernel_
+        As in :class:`JCFOClassifier`.
+    noise_variance_ : float
+        Variance of the noise.
+    dual_coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, posteriors_, history_, status_
+        As in :class:`SparseBayesRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconic import JCFORegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 10))
+    >>> y = np.sin(2 * X[:, 3]) + 0.1 * rng.normal(size=200)
+    >>> int(JCFORegressor().fit(X, y).feature_scales_.argmax())
+    3
+    """
+
+    def __init__(
+        self,
+        kernel: str = "rbf",
+        *,
+        degree: int = 2,
+        weight_rate: float = 1.0,
+        scale_rate: Any = "auto",
+        solver: str = "varpro",
+        screening: Any = None,
+        n_centres: int | None = None,
+        standardize: bool = True,
+        likelihood: Any = "gaussian",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        random_state: Any = 0,
+        callbacks: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.weight_rate = weight_rate
+        self.scale_rate = scale_rate
+        self.solver = solver
+        self.screening = screening
+        self.n_centres = n_centres
+        self.standardize = standardize
+        self.likelihood = likelihood
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the regressor.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 equals a row written twice, weight 0 a row left out.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing(), one_blas_thread():
+            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
+        y = as_targets(y)
+        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
+        self._solve(X, weight, y, [y], likelihood)
+        self.noise_variance_ = self._noise_variance(X, y, weight)
+        return self
+
+    def _linear_ranking(self, X: Array, y: Any, weight: Array) -> Index:
+        return _ranking(SparseBayesRegressor(Laplace(rate=1.0)), X, y, weight)
+
+
+def _ranking(model: Any, X: Array, y: Any, weight: Array) -> Index:
+    """Return all features, those first that a sparse linear model weighs most."""
+    coef = np.atleast_2d(model.fit(X, y, sample_weight=weight).coef_)
+    correlation = np.abs((weight * (y == y[0])) @ X) if coef.shape[0] > 1 else np.zeros(X.shape[1])
+    size = np.abs(coef).max(axis=0)
+    return np.lexsort((-correlation, -size))

@@ -1,0 +1,1079 @@
+"""The flagship: its projection, its reference and its path, each against an explicit computation."""
+
+import itertools
+import pickle
+import time
+import warnings
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from numpy.polynomial.hermite_e import hermegauss
+from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array
+from scipy.special import log_ndtr, ndtr
+from scipy.stats import multivariate_normal
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from laconic import LaconicClassifier, LaconicRegressor
+from laconic.basis import KernelBasis
+from laconic.datasets import make_ripley, make_sinc
+from laconic.design import DenseDesign, build_design
+from laconic.kernels import RBF
+from laconic.likelihoods import Gaussian, Logistic, Probit, Soft
+from laconic.priors import Jeffreys
+from laconic.projection import best_columns
+from laconic.relevance import find_mode, first_precision, fit_shared, leave_one_out
+from laconic.solvers import Problem
+
+KINDS = [LaconicClassifier, LaconicRegressor]
+both = pytest.mark.parametrize("kind", KINDS)
+
+
+def data(kind, n=40, seed=0):
+    """Return a small problem: a ridge in the plane, noisy."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    f = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.3 * rng.normal(size=n)
+    return X, (f > 0).astype(int) if kind is LaconicClassifier else f
+
+
+@lru_cache
+def fitted(kind, n=80):
+    """Return the data and the model with all defaults."""
+    X, y = data(kind, n)
+    return X, y, kind().fit(X, y)
+
+
+def says(model, X):
+    """Everything that the model says about X, which has to be finite and possible."""
+    if is_classifier(model):
+        proba = model.predict_proba(X)
+        assert np.isfinite(model.decision_function(X)).all()
+        assert np.isfinite(model.predict_log_proba(X)).all()
+        np.testing.assert_allclose(proba.sum(axis=1), 1)
+        assert set(model.predict(X)) <= set(model.classes_)
+        return proba
+    mean, std = model.predict_dist(X)
+    assert np.isfinite(mean).all()
+    assert np.isfinite(std).all()
+    assert (std > 0).all()
+    np.testing.assert_array_equal(mean, model.predict(X))
+    return np.column_stack([mean, std])
+
+
+def survives(model, X, y, **fit_params):
+    """A fit without a warning, whose every part is finite."""
+    model.fit(X, y, **fit_params)
+    assert all(np.isfinite(point.nats) and point.nats >= 0 for point in model.path_)
+    assert model.status_.message
+    says(model, X)
+    m, v = model.reference_[0].latent(X)
+    assert np.isfinite(m).all()
+    assert (v >= 0).all()
+    return model
+
+
+def nats(model, output=0):
+    return np.array([point.nats for point in model.path_ if point.output == output])
+
+
+# ---- the search for columns -----------------------------------------------------------------
+
+
+def loss(T, r, z, subset, intercept):
+    """What the best weights on these columns miss, in nats."""
+    A = T[:, list(subset)]
+    A = np.column_stack([A, np.ones(len(z))]) if intercept else A
+    half = np.sqrt(r)
+    if not A.shape[1]:
+        return 0.5 * r @ z**2
+    w = np.linalg.lstsq(half[:, None] * A, half * z, rcond=None)[0]
+    return 0.5 * r @ (z - A @ w) ** 2
+
+
+def columns_of(T, r, z, intercept=True, most=20, enough=0.0):
+    return best_columns(DenseDesign(T), r, z, intercept=intercept, most=most, enough=enough)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_columns_are_nearly_the_best(seed, intercept):
+    rng = np.random.default_rng(seed)
+    n, p = 30, 9
+    T = rng.normal(size=(n, p)) + 0.7 * rng.normal(size=(n, 1))
+    z = T @ rng.normal(size=p) + rng.normal(size=n) + 3
+    r = rng.uniform(0.1, 2, size=n)
+    path = columns_of(T, r, z, intercept)
+    assert [len(set(index)) for index in path] == list(range(p + 1))
+    for k, index in enumerate(path):
+        best = min(loss(T, r, z, s, intercept) for s in itertools.combinations(range(p), k))
+        assert loss(T, r, z, index, intercept) <= 1.25 * best + 1e-9
+
+
+def test_columns_of_an_orthogonal_design_are_the_best():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(np.column_stack([np.ones(30), rng.normal(size=(30, 8))]))[0][:, 1:]
+    coef = rng.permutation(np.arange(1.0, 9.0))
+    scale = 10.0 ** rng.uniform(-3, 3, size=8)
+    path = columns_of(Q * scale, np.ones(30), Q @ coef + 5)
+    order = np.argsort(-coef)
+    assert [set(index) for index in path] == [set(order[:k]) for k in range(9)]
+
+
+def test_going_back_pays():
+    """One column stands in for two at first; when both are there it has to go."""
+    rng = np.random.default_rng(1)
+    a, b = np.linalg.qr(rng.normal(size=(40, 2)))[0].T
+    T = np.column_stack([a + b + 0.3 * rng.normal(size=40) / 40**0.5, a, b, rng.normal(size=(40, 3))])
+    path = columns_of(T, np.ones(40), a + 0.9 * b, intercept=False)
+    assert set(path[2]) == {1, 2}
+
+
+def test_columns_on_kernels_do_not_know_of_the_factors():
+    X, _ = make_ripley(60, random_state=0)
+    weight = np.ones(60)
+    built = build_design(
+        KernelBasis.on_rows(RBF(2.0), X), X, weight, centre=True, tol=1e-10, max_rank=60
+    )
+    K = RBF(2.0)(X, X)
+    z = np.sin(3 * X[:, 0])
+    r = np.random.default_rng(0).uniform(0.5, 1.5, size=60)
+    factored = best_columns(built.design, r, z, intercept=True, most=6, enough=0.0)
+    dense = best_columns(DenseDesign(K), r, z, intercept=True, most=6, enough=0.0)
+    for one, other in zip(factored, dense, strict=True):
+        np.testing.assert_allclose(loss(K, r, z, one, True), loss(K, r, z, other, True), rtol=1e-5)
+
+
+def test_repeated_and_empty_columns_are_left_alone():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(20, 3))
+    path = columns_of(np.column_stack([a, a, np.zeros((20, 2))]), np.ones(20), a.sum(axis=1))
+    assert len(path) == 4
+    assert not set(path[-1]) & {6, 7}
+    assert len({int(k) % 3 for k in path[-1]}) == 3
+
+
+def test_nothing_to_explain():
+    assert [len(index) for index in columns_of(np.eye(5), np.ones(5), np.full(5, 2.0))] == [0]
+    assert [len(index) for index in columns_of(np.zeros((5, 3)), np.ones(5), np.arange(5.0))] == [0]
+
+
+# ---- soft targets ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("binary", [Probit(), Logistic()], ids=str)
+def test_soft_derivatives(binary):
+    rng = np.random.default_rng(0)
+    y, f, h = 2 * rng.normal(size=50), 2 * rng.normal(size=50), 1e-5
+    soft = Soft(binary)
+    log_p, slope, curvature = soft.evaluate(y, f)
+    up, down = (soft.evaluate(y, f + step) for step in (h, -h))
+    np.testing.assert_allclose(slope, (up[0] - down[0]) / (2 * h), atol=1e-8)
+    np.testing.assert_allclose(curvature, -(up[1] - down[1]) / (2 * h), atol=1e-8)
+    np.testing.assert_array_equal(log_p, soft.log_prob(y, f))
+    p = np.exp(binary.log_link(y))
+    np.testing.assert_allclose(log_p, p * binary.log_link(f) + (1 - p) * binary.log_link(-f), rtol=1e-12)
+
+
+@pytest.mark.parametrize("binary", [Probit(), Logistic()], ids=str)
+def test_soft_is_best_at_its_target_and_finite_far_away(binary):
+    y = np.array([-30.0, -8.0, -1.0, 0.0, 1.0, 8.0, 30.0])
+    soft = Soft(binary)
+    best, slope, curvature = soft.evaluate(y, y)
+    np.testing.assert_allclose(slope, 0, atol=1e-12)
+    assert (curvature >= 0).all()
+    for step in (-0.5, 0.5):
+        assert (soft.log_prob(y, y + step) <= best).all()
+    assert all(np.isfinite(part).all() for part in soft.evaluate(y[:, None], y[None, :] * 5))
+
+
+# ---- the reference --------------------------------------------------------------------------
+
+
+def kernel_matrix(model, X, C):
+    """The kernel that the docstring promises: RBF on standardised features."""
+    scale = X.std(axis=0)
+    return np.exp(-model.gamma_ * (((X / scale)[None, :, :] - (C / scale)[:, None, :]) ** 2).sum(axis=2))
+
+
+def laplace(Phi, y, alpha, likelihood):
+    """Newton's method on weights and intercept; mode, covariance and evidence but for a constant."""
+    n, p = Phi.shape
+    A = np.column_stack([Phi, np.ones(n)])
+    penalty = np.diag(np.append(np.full(p, alpha), 0.0))
+    x = np.zeros(p + 1)
+    for _ in range(100):
+        _, slope, curvature = likelihood.evaluate(y, A @ x)
+        H = A.T @ (curvature[:, None] * A) + penalty
+        step = np.linalg.solve(H, A.T @ slope - penalty @ x)
+        x = x + step
+        if np.abs(A @ step).max() < 1e-12:
+            break
+    log_p, _, curvature = likelihood.evaluate(y, A @ x)
+    H = A.T @ (curvature[:, None] * A) + penalty
+    evidence = log_p.sum() - 0.5 * x @ penalty @ x
+    evidence += 0.5 * p * np.log(alpha) - 0.5 * np.linalg.slogdet(H)[1]
+    return x, np.linalg.inv(H), evidence
+
+
+def alpha_of(reference, X, y, likelihood):
+    """Recover the precision from its multiple of the unit."""
+    Z = reference.coordinates.columns(X)
+    problem = Problem(DenseDesign(Z), y, likelihood, Jeffreys(), np.ones(len(y)), True)
+    return reference.multiple * first_precision(problem, problem.empty())
+
+
+@both
+def test_reference_is_the_dense_model(kind):
+    X, y = data(kind)
+    new = np.random.default_rng(1).normal(size=(30, 2))
+    model = kind().fit(X, y)
+    reference = model.reference_[0]
+    K = kernel_matrix(model, X, X)
+    if kind is LaconicClassifier:
+        y, first, likelihood = 2.0 * y - 1, Probit(), Probit()
+    else:
+        first, likelihood = Gaussian(), Gaussian(model.noise_variance_)
+    alpha = alpha_of(reference, X, y, first)
+    x, covariance, _ = laplace(K, y, alpha, likelihood)
+    for rows in (X, new):
+        A = np.column_stack([kernel_matrix(model, X, rows), np.ones(len(rows))])
+        m, v = reference.latent(rows)
+        deviation = np.sqrt(np.einsum("ij,jk,ik->i", A, covariance, A))
+        np.testing.assert_allclose(m, A @ x, atol=0.02 * np.ptp(A @ x))
+        np.testing.assert_allclose(np.sqrt(v), deviation, rtol=0.03)
+    np.testing.assert_allclose(reference.m, reference.latent(X)[0], atol=1e-8)
+    np.testing.assert_allclose(reference.v, reference.latent(X)[1], rtol=1e-6)
+    # Nobody finds a better precision: the evidence at ours is the largest of a scan.
+    best = max(laplace(K, y, alpha * 2.0**k, likelihood)[2] for k in np.linspace(-3, 3, 13))
+    assert laplace(K, y, alpha, likelihood)[2] >= best - 0.02
+
+
+@pytest.mark.parametrize("likelihood", [Probit(), Logistic(), Gaussian()], ids=str)
+@pytest.mark.parametrize("shape", [(40, 5), (20, 60)])
+def test_shared_precision_maximises_the_evidence(likelihood, shape):
+    rng = np.random.default_rng(0)
+    Phi = rng.normal(size=shape)
+    f = Phi @ rng.normal(size=shape[1]) / np.sqrt(shape[1])
+    y = f + 0.5 * rng.normal(size=shape[0])
+    if not isinstance(likelihood, Gaussian):
+        y = np.where(y > 0, 1.0, -1.0)
+    problem = Problem(DenseDesign(Phi), y, likelihood, Jeffreys(), np.ones(shape[0]), True)
+    mode = fit_shared(problem)
+    alpha = mode.alpha[0]
+    np.testing.assert_array_equal(mode.alpha, alpha)
+
+    def evidence(precision):
+        return find_mode(
+            problem, np.full(shape[1], precision), mode.likelihood, mode.w, mode.b
+        ).objective
+
+    scan = [evidence(alpha * 2.0**k) for k in np.linspace(-6, 6, 25)]
+    assert mode.objective >= max(scan) - 0.02
+    # The objective is the log evidence: it differs between precisions as the explicit one does.
+    explicit = [laplace(Phi, y, alpha * c, mode.likelihood)[2] for c in (0.5, 3.0)]
+    np.testing.assert_allclose(
+        evidence(3 * alpha) - evidence(alpha / 2), explicit[1] - explicit[0], atol=1e-8
+    )
+    for start in (1e-3, 1e3):
+        other = fit_shared(problem, start)
+        assert abs(other.objective - mode.objective) < 0.02
+
+
+def test_gaussian_evidence_is_exact():
+    rng = np.random.default_rng(0)
+    n, s2 = 12, 0.3
+    Phi, y = rng.normal(size=(n, 4)), rng.normal(size=n)
+    problem = Problem(DenseDesign(Phi), y, Gaussian(s2, estimate=False), Jeffreys(), np.ones(n), False)
+
+    def exact(alpha):
+        return multivariate_normal(cov=Phi @ Phi.T / alpha + s2 * np.eye(n)).logpdf(y)
+
+    for alpha in (0.1, 1.0, 30.0):
+        mode = find_mode(problem, np.full(4, alpha), problem.likelihood, np.zeros(4), 0.0)
+        np.testing.assert_allclose(mode.objective, exact(alpha), rtol=1e-10)
+    best = minimize_scalar(lambda t: -exact(np.exp(t)), bounds=(-5, 12), method="bounded")
+    assert fit_shared(problem).objective >= -best.fun - 2e-3
+
+
+def test_shared_precision_at_its_ends():
+    """Columns that say nothing, or all, or are not there: a finite answer."""
+    rng = np.random.default_rng(0)
+    Phi, noise = rng.normal(size=(30, 3)), rng.normal(size=30)
+    for y in (noise - Phi @ np.linalg.lstsq(Phi, noise, rcond=None)[0], Phi @ np.ones(3)):
+        for likelihood in (Gaussian(floor=1e-8), Probit()):
+            target = y if isinstance(likelihood, Gaussian) else np.where(y > 0, 1.0, -1.0)
+            problem = Problem(DenseDesign(Phi), target, likelihood, Jeffreys(), np.ones(30), True)
+            mode = fit_shared(problem)
+            assert np.isfinite(mode.w).all()
+            assert np.isfinite(mode.objective)
+            assert all(np.isfinite(part).all() for part in leave_one_out(mode))
+    problem = Problem(DenseDesign(Phi[:, :0]), noise, Gaussian(), Jeffreys(), np.ones(30), True)
+    mode = fit_shared(problem)
+    np.testing.assert_allclose(mode.f, noise.mean())
+    assert np.isfinite(leave_one_out(mode)[0]).all()
+
+
+def left_out(problem, mode, i):
+    """Refit without a row, at the same precision and noise; return its latent there."""
+    rest = np.delete(np.arange(len(problem.y)), i)
+    Phi = problem.design.matrix
+    x, covariance, _ = laplace(Phi[rest], problem.y[rest], mode.alpha[0], mode.likelihood)
+    a = np.append(Phi[i], 1.0)
+    return a @ x, a @ covariance @ a
+
+
+@pytest.mark.parametrize("shape", [(30, 4), (25, 40)])
+def test_leave_one_out_is_exact_for_gaussian_noise(shape):
+    rng = np.random.default_rng(0)
+    Phi = rng.normal(size=shape)
+    y = Phi[:, 0] + 0.5 * rng.normal(size=shape[0])
+    problem = Problem(DenseDesign(Phi), y, Gaussian(), Jeffreys(), np.ones(shape[0]), True)
+    mode = fit_shared(problem)
+    m, v = leave_one_out(mode)
+    explicit = np.array([left_out(problem, mode, i) for i in range(shape[0])])
+    np.testing.assert_allclose(m, explicit[:, 0], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(v, explicit[:, 1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("likelihood", [Probit(), Logistic()], ids=str)
+def test_leave_one_out_is_close_for_labels(likelihood):
+    rng = np.random.default_rng(0)
+    Phi = rng.normal(size=(60, 4))
+    y = np.where(Phi[:, 0] + 0.7 * rng.normal(size=60) > 0, 1.0, -1.0)
+    problem = Problem(DenseDesign(Phi), y, likelihood, Jeffreys(), np.ones(60), True)
+    mode = fit_shared(problem)
+    m, v = leave_one_out(mode)
+    explicit = np.array([left_out(problem, mode, i) for i in range(60)])
+    ours, theirs = likelihood.predictive(y, m, v), likelihood.predictive(y, *explicit.T)
+    np.testing.assert_allclose(ours.mean(), theirs.mean(), atol=0.01)
+    assert np.abs(np.exp(ours) - np.exp(theirs)).max() < 0.05
+    # and not just what the model says of rows it has seen
+    seen = likelihood.predictive(y, mode.f, mode.ridge.latent_variance(problem.design, mode.r))
+    assert abs(ours.mean() - theirs.mean()) < 0.2 * abs(seen.mean() - theirs.mean())
+
+
+def test_leave_one_out_of_a_repeated_row_leaves_one_copy():
+    rng = np.random.default_rng(0)
+    Phi, times = rng.normal(size=(20, 3)), rng.integers(1, 4, size=20)
+    y = np.where(Phi[:, 0] + rng.normal(size=20) > 0, 1.0, -1.0)
+    found = []
+    for index, weight in ((np.arange(20), times.astype(float)), (np.repeat(np.arange(20), times), None)):
+        weight = np.ones(len(index)) if weight is None else weight
+        problem = Problem(DenseDesign(Phi[index]), y[index], Probit(), Jeffreys(), weight, True)
+        mode = find_mode(problem, np.ones(3), Probit(), np.zeros(3), 0.0)
+        found.append(leave_one_out(mode))
+    first = np.cumsum(times) - times
+    for weighted, repeated in zip(*found, strict=True):
+        np.testing.assert_allclose(weighted, repeated[first], rtol=1e-8)
+
+
+# ---- the path -------------------------------------------------------------------------------
+
+
+def integrated(m, v):
+    """The probability of the reference, by quadrature."""
+    nodes, weights = hermegauss(60)
+    return ndtr(m[:, None] + np.sqrt(v)[:, None] * nodes) @ weights / weights.sum()
+
+
+def test_nats_of_a_classifier_are_the_divergence():
+    X, _, model = fitted(LaconicClassifier)
+    p = integrated(*model.reference_[0].latent(X))
+    for k, lost in enumerate(nats(model)):
+        log_q = model.with_kernels(k).predict_log_proba(X)
+        entropy = np.where(p > 0, p * np.log(p), 0) + (1 - p) * np.log1p(-p)
+        kl = entropy - p * log_q[:, 1] - (1 - p) * log_q[:, 0]
+        np.testing.assert_allclose(lost, kl.mean(), rtol=1e-4, atol=1e-8)
+
+
+def test_nats_of_a_logistic_classifier_are_the_divergence():
+    X, y = data(LaconicClassifier)
+    model = LaconicClassifier(likelihood="logistic").fit(X, y)
+    m, v = model.reference_[0].latent(X)
+    nodes, weights = hermegauss(60)
+    latent = m[:, None] + np.sqrt(v)[:, None] * nodes
+    p = (1 / (1 + np.exp(-latent))) @ weights / weights.sum()
+    log_q = model.predict_log_proba(X)
+    kl = p * (np.log(p) - log_q[:, 1]) + (1 - p) * (np.log(1 - p) - log_q[:, 0])
+    np.testing.assert_allclose(nats(model)[model.n_relevant_], kl.mean(), rtol=0.05, atol=1e-4)
+
+
+def test_nats_of_a_regressor_are_what_the_docstring_says():
+    X, _, model = fitted(LaconicRegressor)
+    m, v = model.reference_[0].latent(X)
+    variance = model.noise_variance_ + v.mean()
+    for k, lost in enumerate(nats(model)):
+        away = model.with_kernels(k).predict(X) - m
+        np.testing.assert_allclose(lost, (away**2).mean() / (2 * variance), rtol=1e-6, atol=1e-10)
+
+
+def test_deviations_of_a_regressor_are_the_reference_s_too():
+    """The divergence between the whole predictive distributions, means and deviations."""
+    X, _, model = fitted(LaconicRegressor)
+    m, v = model.reference_[0].latent(X)
+    v = v + model.noise_variance_
+    mean, std = model.predict_dist(X)
+    kl = 0.5 * (np.log(std**2 / v) + (v + (mean - m) ** 2) / std**2 - 1)
+    assert kl.mean() <= 2 * model.tolerance_
+
+
+@both
+def test_longer_paths_lose_less(kind):
+    X, _, model = fitted(kind)
+    lost = nats(model)
+    assert [point.kernels for point in model.path_] == list(range(len(lost)))
+    assert (lost[1:] <= 1.02 * lost[:-1] + 1e-7).all()
+    assert lost[-1] < 0.01 * lost[0]
+    objective = [record.objective for record in model.history_]
+    np.testing.assert_allclose(objective, -lost)
+    assert [record.n_active for record in model.history_] == list(range(len(lost)))
+    assert len(X) >= model.n_relevant_
+
+
+@both
+@pytest.mark.parametrize("tolerance", [0.1, 0.01, 0.001, 1e-4])
+def test_the_smallest_model_within_the_tolerance(kind, tolerance):
+    X, y, _ = fitted(kind)
+    model = kind(tolerance=tolerance).fit(X, y)
+    lost, k = nats(model), model.n_relevant_
+    assert lost[k] <= tolerance
+    assert (lost[:k] > tolerance).all()
+    assert model.tolerance_ == tolerance
+    assert f"{k} kernels" in model.status_.message
+
+
+@both
+def test_max_kernels(kind):
+    X, y, whole = fitted(kind)
+    for most in (1, 3):
+        model = kind(max_kernels=most).fit(X, y)
+        assert len(model.path_) == most + 1
+        assert model.n_relevant_ <= most
+    assert "max_kernels" in model.status_.message
+    assert whole.n_relevant_ > 3
+
+
+def state(model):
+    """What with_kernels might spoil."""
+    return pickle.dumps({name: value for name, value in vars(model).items() if name != "callbacks"})
+
+
+@both
+def test_with_kernels(kind):
+    X, _, model = fitted(kind)
+    before, said, names = state(model), says(model, X), sorted(vars(model))
+    for k in range(len(model.path_)):
+        other = model.with_kernels(k)
+        assert other is not model
+        assert type(other) is kind
+        assert other.n_relevant_ == k
+        assert len(other.relevance_vectors_) == k
+        np.testing.assert_array_equal(X[other.relevance_], other.relevance_vectors_)
+        assert f"{k} kernels" in other.status_.message
+        assert sorted(vars(other)) == names
+        says(other, X)
+    np.testing.assert_array_equal(says(model, X), said)
+    assert state(model) == before
+    np.testing.assert_array_equal(says(model.with_kernels(model.n_relevant_), X), said)
+    # and from a copy one gets back
+    np.testing.assert_array_equal(says(model.with_kernels(1).with_kernels(model.n_relevant_), X), said)
+    assert clone(other).get_params() == clone(model).get_params()
+
+
+@both
+def test_with_kernels_is_what_a_fit_finds(kind):
+    """A tolerance that the model of k kernels just meets gives the model of k kernels."""
+    X, y, model = fitted(kind)
+    lost = nats(model)
+    for k in (1, 3, 5):
+        assert lost[k] < lost[k - 1]
+        fresh = kind(tolerance=lost[k] * (1 + 1e-6)).fit(X, y)
+        smaller = min(fresh.n_relevant_, len(model.path_) - 1)
+        np.testing.assert_allclose(
+            says(fresh, X), says(fresh.with_kernels(fresh.n_relevant_), X), rtol=1e-10
+        )
+        # the way there differs with the tolerance, so the kernels may; what is lost may not by much
+        assert smaller <= k
+        assert nats(fresh)[fresh.n_relevant_] <= lost[k] * (1 + 1e-5)
+
+
+def test_the_projection_is_the_best_model_on_its_kernels():
+    """No other weights on the kept kernels come closer to the reference."""
+    X, _, model = fitted(LaconicClassifier)
+    p = integrated(*model.reference_[0].latent(X))
+    A = np.column_stack([model.kernel_(X, model.relevance_vectors_), np.ones(len(X))])
+    w = np.append(np.ravel(model.dual_coef_), model.intercept_)
+    np.testing.assert_allclose(model.decision_function(X), A @ w, atol=1e-9)
+
+    def divergence(w):
+        f = A @ w
+        return -(p * log_ndtr(f) + (1 - p) * log_ndtr(-f)).mean()
+
+    here = divergence(w)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        assert divergence(w + 1e-2 * rng.normal(size=w.size) * np.abs(w)) >= here - 1e-7
+
+
+@both
+@pytest.mark.parametrize("k", [-1, 1.5, "2", None, True, 10**6, np.nan])
+def test_sizes_that_make_no_sense(kind, k):
+    model = fitted(kind)[2]
+    with pytest.raises(ValueError, match=f"k must be a whole number from 0 to {len(model.path_) - 1}"):
+        model.with_kernels(k)
+
+
+@both
+def test_with_kernels_before_fit(kind):
+    with pytest.raises(NotFittedError):
+        kind().with_kernels(1)
+
+
+@both
+def test_a_callback_ends_the_path(kind):
+    X, y, _ = fitted(kind)
+    seen = []
+
+    def stop(record):
+        seen.append(record)
+        return record.n_active >= 2
+
+    model = kind(callbacks=stop).fit(X, y)
+    assert [record.n_active for record in seen] == [0, 1, 2]
+    assert len(model.path_) == 3
+    assert model.n_relevant_ == 2
+    np.testing.assert_allclose([-record.objective for record in seen], nats(model), atol=1e-12)
+    says(model, X)
+    with pytest.raises(ValueError, match="from 0 to 2"):
+        model.with_kernels(3)
+    nothing = kind(callbacks=[lambda record: True]).fit(X, y)
+    assert nothing.n_relevant_ == 0
+    assert np.ptp(nothing.predict(X)) == 0
+
+
+# ---- units, weights and repetition ----------------------------------------------------------
+
+
+def same(model, X, other, Z, rtol=1e-6):
+    """Whether two models say the same."""
+    assert model.n_relevant_ == other.n_relevant_
+    np.testing.assert_array_equal(model.relevance_, other.relevance_)
+    np.testing.assert_allclose(says(other, Z), says(model, X), rtol=rtol, atol=rtol)
+
+
+@both
+@pytest.mark.parametrize("kernel", ["rbf", "matern", None])
+def test_units_of_the_features(kind, kernel):
+    X, y = data(kind, 60)
+    model = kind(kernel).fit(X, y)
+    scale, shift = np.array([1e-3, 1e3]), np.array([-3e-3, 2e3])
+    Z = X * scale + shift
+    same(model, X, kind(kernel).fit(Z, y), Z, rtol=1e-5)
+
+
+@both
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_scales_of_the_features_for_the_kernels_of_products(kind, kernel):
+    X, y = data(kind, 60)
+    model = kind(kernel).fit(X, y)
+    Z = X * np.array([1e-3, 1e3])
+    np.testing.assert_allclose(says(kind(kernel).fit(Z, y), Z), says(model, X), rtol=1e-4, atol=1e-4)
+
+
+@both
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_shifts_of_the_features_for_the_kernels_of_products(kind, kernel):
+    """Standardised inside, says the docstring: where the features' zero is makes no difference."""
+    X, y = data(kind, 60)
+    model, Z = kind(kernel).fit(X, y), X + 100.0
+    np.testing.assert_allclose(says(kind(kernel).fit(Z, y), Z), says(model, X), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("shift", [1e6, 1e8])
+@pytest.mark.parametrize("kernel", ["rbf", None])
+def test_features_far_from_zero(kernel, shift):
+    """Eight digits are left of a feature at 1e8 with deviation one: enough to classify."""
+    X, y = make_ripley(100, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model, other = LaconicClassifier(kernel).fit(X, y), LaconicClassifier(kernel).fit(X + shift, y)
+    np.testing.assert_allclose(other.predict_proba(X + shift), model.predict_proba(X), atol=0.02)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", None])
+@pytest.mark.parametrize(("scale", "shift"), [(1e-3, 0.0), (1e3, -5.0), (-1.0, 1e3), (1e-6, 1.0)])
+def test_units_of_the_targets(kernel, scale, shift):
+    X, y = data(LaconicRegressor, 60)
+    mean, std = LaconicRegressor(kernel).fit(X, y).predict_dist(X)
+    other = LaconicRegressor(kernel).fit(X, scale * y + shift).predict_dist(X)
+    np.testing.assert_allclose((other[0] - shift) / scale, mean, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(other[1] / abs(scale), std, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", None])
+def test_swapped_labels(kernel):
+    X, y = data(LaconicClassifier, 60)
+    model, other = LaconicClassifier(kernel).fit(X, y), LaconicClassifier(kernel).fit(X, 1 - y)
+    np.testing.assert_allclose(other.predict_proba(X)[:, ::-1], model.predict_proba(X), atol=1e-6)
+
+
+@both
+@pytest.mark.parametrize("kernel", ["rbf", None])
+def test_weight_is_repetition(kind, kernel):
+    X, y = data(kind, 50)
+    times = np.random.default_rng(1).integers(0, 4, size=50)
+    repeated = kind(kernel).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    weighted = kind(kernel).fit(X, y, sample_weight=times)
+    np.testing.assert_allclose(says(weighted, X), says(repeated, X), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(nats(weighted), nats(repeated), rtol=1e-3, atol=1e-9)
+
+
+@both
+@pytest.mark.parametrize("kernel", ["rbf", None])
+def test_weight_zero_is_removal(kind, kernel):
+    X, y = data(kind, 60)
+    weight = (np.arange(60) % 3 > 0).astype(float)
+    kept = weight > 0
+    removed = kind(kernel).fit(X[kept], y[kept])
+    model = kind(kernel).fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(says(model, X), says(removed, X))
+    if kernel:
+        np.testing.assert_array_equal(model.relevance_, np.flatnonzero(kept)[removed.relevance_])
+        np.testing.assert_array_equal(model.relevance_vectors_, X[model.relevance_])
+
+
+@both
+def test_order_of_the_rows(kind):
+    X, y = data(kind, 60)
+    order = np.random.default_rng(0).permutation(60)
+    one, other = kind().fit(X, y), kind().fit(X[order], y[order])
+    np.testing.assert_allclose(says(other, X), says(one, X), rtol=1e-5, atol=1e-5)
+
+
+def test_order_of_many_rows():
+    """The width comes from a part of the rows; which part must not be one class by accident."""
+    rng = np.random.default_rng(0)
+    n = 1199
+    X, y = rng.normal(size=(n, 2)), np.arange(n) % 2
+    X[y == 1] += 1.5
+    order = rng.permutation(n)
+    one, other = LaconicClassifier().fit(X, y), LaconicClassifier().fit(X[order], y[order])
+    new = rng.normal(size=(500, 2)) + 0.75
+    np.testing.assert_allclose(one.predict_proba(new), other.predict_proba(new), atol=0.05)
+
+
+def test_class_weight():
+    X, y = data(LaconicClassifier, 60)
+    y[:20] = 0
+    balanced = LaconicClassifier(class_weight="balanced").fit(X, y)
+    weight = 60 / (2 * np.bincount(y))[y]
+    weighted = LaconicClassifier().fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(balanced.predict_proba(X), weighted.predict_proba(X), rtol=1e-10)
+    plain = LaconicClassifier().fit(X, y)
+    assert balanced.predict_proba(X)[:, 1].mean() > plain.predict_proba(X)[:, 1].mean()
+
+
+# ---- what it is for -------------------------------------------------------------------------
+
+
+def test_iris():
+    X, y = load_iris(return_X_y=True)
+    score = cross_val_score(LaconicClassifier(), X, y, cv=5)
+    assert score.mean() >= 0.94
+    model = LaconicClassifier().fit(X, np.array(["a", "b", "c"])[y])
+    assert len(model.reference_) == 3
+    assert {point.output for point in model.path_} == {0, 1, 2}
+    assert model.dual_coef_.shape == (3, model.n_relevant_)
+    for output in range(3):
+        k = np.count_nonzero(model.dual_coef_[output])
+        assert nats(model, output)[k] <= model.tolerance_
+    assert says(model, X).shape == (150, 3)
+    two = model.with_kernels(2)
+    assert (np.count_nonzero(two.dual_coef_, axis=1) == 2).all()
+    assert two.n_relevant_ <= 6
+    parallel = LaconicClassifier(n_jobs=2).fit(X, np.array(["a", "b", "c"])[y])
+    np.testing.assert_array_equal(parallel.predict_proba(X), model.predict_proba(X))
+
+
+@both
+def test_few_features_of_many(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2000))
+    f = 4 * X[:, 3] - 4 * X[:, 700] + 4 * X[:, 1500]
+    y = f + 0.3 * rng.normal(size=60)
+    y = (y > 0).astype(int) if kind is LaconicClassifier else y
+    started = time.process_time()
+    model = kind(kernel=None).fit(X, y)
+    assert time.process_time() - started < 20
+    assert model.get_support().sum() == model.n_relevant_ <= 64
+    assert model.transform(X).shape == (60, model.n_relevant_)
+    assert np.count_nonzero(model.coef_) == model.n_relevant_
+    assert set(model.with_kernels(3).relevance_) == {3, 700, 1500}
+
+
+@both
+def test_features(kind):
+    """A few features that matter, many rows: those are found, and no more."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 20)) * 10.0 ** rng.uniform(-3, 3, size=20)
+    f = X @ (np.array([2.0, -2.0, 1.5] + [0.0] * 17) / X.std(axis=0))
+    y = f + 0.5 * rng.normal(size=300)
+    y = (y > 0).astype(int) if kind is LaconicClassifier else y
+    model = kind(kernel=None, tolerance=0.01).fit(X, y)
+    assert set(model.relevance_) >= {0, 1, 2}
+    assert model.n_relevant_ <= 6
+    assert set(model.with_kernels(3).relevance_) == {0, 1, 2}
+
+
+@both
+@pytest.mark.parametrize("kernel", ["linear", "poly", "matern", "rbf", RBF(0.5), lambda A, B: A @ B.T])
+def test_kernels(kind, kernel):
+    X, y = data(kind, 100)
+    model = survives(kind(kernel), X, y)
+    assert model.score(X, y) > (0.8 if kind is LaconicClassifier else 0.4)
+    if kernel == "linear":
+        assert model.n_relevant_ <= 2
+
+
+@both
+@pytest.mark.parametrize("kernel", ["rbf", "linear", None])
+def test_sparse_X(kind, kernel):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 30)) * (rng.uniform(size=(100, 30)) < 0.3)
+    f = 3 * (X[:, 0] - X[:, 1] + X[:, 2])
+    y = (f > 0).astype(int) if kind is LaconicClassifier else f + 0.1 * rng.normal(size=100)
+    model = kind(kernel).fit(csr_array(X), y)
+    assert model.score(csr_array(X), y) > (0.75 if kind is LaconicClassifier else 0.5)
+    np.testing.assert_allclose(says(model, X), says(model, csr_array(X)), rtol=1e-8, atol=1e-8)
+    if kernel is None:
+        dense = kind(kernel).fit(X, y)
+        np.testing.assert_allclose(says(model, X), says(dense, X), rtol=1e-4, atol=1e-4)
+
+
+@both
+@pytest.mark.parametrize("kernel", ["rbf", None])
+def test_float32(kind, kernel):
+    X, y = data(kind, 80)
+    X = X.astype(np.float32)
+    single, double = kind(kernel).fit(X, y), kind(kernel).fit(X.astype(float), y)
+    np.testing.assert_allclose(says(single, X), says(double, X.astype(float)), atol=5e-3)
+
+
+@both
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "matern", None])
+def test_duplicate_rows(kind, kernel):
+    X, y = data(kind, 20)
+    model = survives(kind(kernel), np.tile(X, (5, 1)), np.tile(y, 5))
+    assert model.n_relevant_ <= 20
+
+
+@both
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "matern", None])
+def test_constant_features(kind, kernel):
+    X, y = data(kind, 50)
+    Z = np.column_stack([np.full(50, 0.1), X, np.zeros(50), np.full(50, 1e5)])
+    model, plain = survives(kind(kernel), Z, y), kind(kernel).fit(X, y)
+    if kernel in ("rbf", "matern", None):
+        np.testing.assert_allclose(says(model, Z), says(plain, X), rtol=1e-5, atol=1e-5)
+    assert model.score(Z, y) > 0.5
+
+
+@both
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "matern", None])
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e6])
+def test_all_rows_identical(kind, kernel, value):
+    _, y = data(kind, 30)
+    X = np.full((30, 3), value)
+    model = survives(kind(kernel), X, y)
+    assert model.n_relevant_ == 0
+    if kind is LaconicClassifier:
+        np.testing.assert_allclose(model.predict_proba(X)[:, 1], y.mean(), atol=0.02)
+    else:
+        np.testing.assert_allclose(model.predict(X), y.mean(), atol=1e-6)
+        np.testing.assert_allclose(model.predict_dist(X)[1], y.std(), rtol=0.1)
+
+
+@both
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "matern", None])
+def test_two_rows(kind, kernel):
+    survives(kind(kernel), [[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    survives(kind(kernel), [[0.0], [1.0]], [0, 1])
+    survives(kind(kernel), [[0.0], [0.0]], [0, 1])
+    survives(kind(kernel), [[0.0], [1.0], [2.0]], [0, 1, 1])
+
+
+def test_one_row():
+    survives(LaconicRegressor(), [[0.0, 1.0]], [3.0])
+    survives(LaconicRegressor(kernel=None), [[0.0, 1.0]], [3.0])
+    with pytest.raises(ValueError, match="one class"):
+        LaconicClassifier().fit([[0.0, 1.0]], [3])
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "matern", None])
+@pytest.mark.parametrize("likelihood", ["probit", "logistic"])
+def test_separable_data(kernel, likelihood):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] > 0, "right", "left")
+    X[:, 0] += np.where(y == "right", 3, -3)
+    model = survives(LaconicClassifier(kernel, likelihood=likelihood), X, y)
+    assert model.score(X, y) == 1
+    assert model.n_relevant_ <= 5
+    survives(LaconicClassifier(kernel, likelihood=likelihood), np.r_[[[-9.0]] * 30, [[9.0]] * 30], y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "matern", None])
+@pytest.mark.parametrize("value", [0.0, 1.0, -1e6, 1e-6])
+def test_constant_targets(kernel, value):
+    X, _ = data(LaconicRegressor)
+    model = survives(LaconicRegressor(kernel), X, np.full(40, value))
+    np.testing.assert_allclose(model.predict(X), value, rtol=1e-4, atol=1e-9)
+    assert model.n_relevant_ == 0
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", None])
+def test_targets_without_noise(kernel):
+    X, _ = data(LaconicRegressor, 60)
+    y = 2 * X[:, 0] - X[:, 1] + 1
+    model = survives(LaconicRegressor(kernel), X, y)
+    assert model.score(X, y) > 0.999
+    mean, std = model.predict_dist(X)
+    assert (np.abs(mean - y) <= 6 * std).all()
+    if kernel is None:
+        np.testing.assert_allclose(model.coef_, [2, -1], rtol=1e-3)
+        assert set(model.relevance_) == {0, 1}
+
+
+@both
+@pytest.mark.parametrize("kernel", ["rbf", None])
+def test_pure_noise(kind, kernel):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
+    y = (y > 0).astype(int) if kind is LaconicClassifier else y
+    model = survives(kind(kernel), X, y)
+    new = rng.normal(size=(1000, 3))
+    if kind is LaconicClassifier:
+        assert np.abs(model.predict_proba(new)[:, 1] - y.mean()).mean() < 0.1
+    else:
+        assert model.predict(new).std() < 0.4
+
+
+@both
+def test_without_intercept(kind):
+    X, y = data(kind, 60)
+    for kernel in ("rbf", None):
+        model = survives(kind(kernel, fit_intercept=False), X, y)
+        np.testing.assert_array_equal(model.intercept_, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_collapses_with_few_of_one_class(seed):
+    X, y = make_moons(400, noise=0.25, random_state=seed)
+    rare = np.flatnonzero(y == 1)
+    kept = np.sort(np.r_[np.flatnonzero(y == 0), rare[: len(rare) // 4]])
+    X, y = X[kept], y[kept]
+    assert y.mean() == 0.2
+    X_test, y_test = make_moons(1000, noise=0.25, random_state=100 + seed)
+    for kernel in ("rbf", "matern"):
+        model = LaconicClassifier(kernel).fit(X, y)
+        p = model.predict_proba(X_test)[:, 1]
+        assert model.n_relevant_ >= 2
+        assert roc_auc_score(y_test, p) > 0.93
+        assert model.predict(X_test)[y_test == 1].mean() > 0.5
+    noise = np.random.default_rng(seed).normal(size=X.shape)  # no signal: the rate, not a guess
+    p = LaconicClassifier().fit(noise, y).predict_proba(noise)[:, 1]
+    np.testing.assert_allclose(p.mean(), 0.2, atol=0.03)
+
+
+def test_probabilities_are_as_good_as_the_reference_s():
+    X, y = make_ripley(250, random_state=0)
+    X_test, y_test = make_ripley(2000, random_state=1)
+    model = LaconicClassifier().fit(X, y)
+    reference = integrated(*model.reference_[0].latent(X_test))
+    ours = log_loss(y_test, model.predict_proba(X_test))
+    assert ours <= log_loss(y_test, reference) + 0.01
+    assert model.n_relevant_ <= 15
+    assert model.score(X_test, y_test) > 0.88
+
+
+def test_coverage():
+    inside, lengths = [], []
+    for seed in range(8):
+        X, y = make_sinc(80, noise=0.1, random_state=seed)
+        X_test, y_test = make_sinc(400, noise=0.1, random_state=100 + seed)
+        model = LaconicRegressor().fit(X, y)
+        mean, std = says(model, X_test).T
+        inside.append(np.mean(np.abs(y_test - mean) <= 1.96 * std))
+        lengths.append(std.mean())
+        far_mean, far_std = model.predict_dist(np.array([[1e3], [-1e6]]))
+        assert np.isfinite(far_mean).all()
+        assert (far_std >= np.sqrt(model.noise_variance_)).all()
+    assert 0.9 <= np.mean(inside) <= 0.99
+    assert 0.09 <= np.mean(lengths) <= 0.14
+
+
+def test_noise_is_found():
+    X, y = make_sinc(200, noise=0.1, random_state=0)
+    model = LaconicRegressor().fit(X, y)
+    assert 0.08**2 < model.noise_variance_ < 0.12**2
+    given = LaconicRegressor(likelihood=Gaussian(noise=0.04, estimate=False)).fit(X, y)
+    assert given.noise_variance_ == 0.04
+
+
+# ---- the contract ---------------------------------------------------------------------------
+
+
+BAD = [
+    ({"tolerance": 0}, "tolerance must be a positive number of nats, got 0"),
+    ({"tolerance": -1e-3}, "tolerance must be a positive number"),
+    ({"tolerance": None}, "tolerance must be a positive number"),
+    ({"tolerance": np.nan}, "tolerance must be a positive number"),
+    ({"tolerance": "0.1"}, "tolerance must be a positive number"),
+    ({"max_kernels": 0}, "max_kernels must be None or a positive whole number, got 0"),
+    ({"max_kernels": -2}, "max_kernels must be"),
+    ({"max_kernels": 2.5}, "max_kernels must be"),
+    ({"max_rank": 0}, "max_rank must be a positive whole number"),
+    ({"gamma": "scale"}, "gamma must be a positive number or 'auto', got 'scale'"),
+    ({"gamma": -1}, "gamma must be a positive number"),
+    ({"gamma": 0.0}, "gamma must be a positive number"),
+    ({"gamma": None}, "gamma must be a positive number"),
+    ({"gamma": np.ones(2)}, "gamma must be a positive number"),
+    ({"gamma": np.inf}, "gamma must be a positive number"),
+    ({"kernel": None, "gamma": "scale"}, "gamma must be a positive number or 'auto'"),
+    ({"kernel": "linear", "gamma": -1}, "gamma must be a positive number"),
+    ({"kernel": "precomputed"}, "pass the kernel itself"),
+    ({"kernel": "rbff"}, "Did you mean 'rbf'"),
+    ({"kernel": RBF(-1)}, "gamma must be a positive number"),
+    ({"likelihood": "probitt"}, "Unknown likelihood"),
+]
+
+
+@both
+@pytest.mark.parametrize(("settings", "fragment"), BAD, ids=str)
+def test_bad_settings(kind, settings, fragment):
+    X, y = data(kind)
+    model = kind(**settings)
+    with pytest.raises(ValueError, match=fragment) as caught:
+        model.fit(X, y)
+    assert "\n" not in str(caught.value)
+    assert not [name for name in vars(model) if name.endswith("_") or name.startswith("_")]
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    good = kind().fit(X, y)
+    before, said = sorted(vars(good)), says(good, X)
+    good.set_params(**settings)
+    with pytest.raises(ValueError, match=fragment):
+        good.fit(X, y)
+    assert sorted(vars(good)) == before
+    np.testing.assert_array_equal(says(good.set_params(**kind().get_params()), X), said)
+
+
+def test_a_square_matrix_is_no_kernel_either():
+    X, y = data(LaconicClassifier)
+    with pytest.raises(ValueError, match="pass the kernel itself"):
+        LaconicClassifier(kernel="precomputed").fit(X @ X.T, y)
+
+
+@both
+def test_max_rank_is_said(kind):
+    X, y = data(kind, 100)
+    model = survives(kind(gamma=5.0, max_rank=20), X, y)
+    assert "max_rank" in model.status_.message
+    assert model.score(X, y) > 0.5
+
+
+@both
+def test_pickle_and_clone(kind):
+    X, y, model = fitted(kind)
+    back = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(says(back, X), says(model, X))
+    np.testing.assert_array_equal(says(back.with_kernels(2), X), says(model.with_kernels(2), X))
+    fresh = clone(model)
+    assert fresh.get_params() == model.get_params()
+    assert not hasattr(fresh, "path_")
+    np.testing.assert_array_equal(says(fresh.fit(X, y), X), says(model, X))
+
+
+@both
+def test_search_and_pipeline(kind):
+    X, y = data(kind, 60)
+    pipe = make_pipeline(StandardScaler(), kind())
+    name = kind.__name__.lower()
+    grid = {f"{name}__tolerance": [0.1, 0.001], f"{name}__kernel": ["rbf", None]}
+    search = GridSearchCV(pipe, grid, cv=3).fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_score_ > (0.7 if kind is LaconicClassifier else 0.3)
+
+
+@both
+def test_fit_is_repeatable_and_leaves_its_arguments_alone(kind):
+    X, y = data(kind)
+    X_before, y_before = X.copy(), y.copy()
+    X.flags.writeable = y.flags.writeable = False
+    model = kind()
+    params = model.get_params()
+    first = says(model.fit(X, y), X)
+    np.testing.assert_array_equal(says(model.fit(X, y), X), first)
+    np.testing.assert_array_equal(X, X_before)
+    np.testing.assert_array_equal(y, y_before)
+    assert model.get_params() == params
+
+
+@both
+def test_another_kernel_leaves_nothing_of_the_last(kind):
+    X, y = data(kind)
+    model = kind().fit(X, y)
+    model.set_params(kernel=None).fit(X, y)
+    assert not hasattr(model, "dual_coef_")
+    for name in ("gamma_", "kernel_"):
+        assert not hasattr(model, name), f"{name} is of the last fit"
+    fresh = kind(kernel=None).fit(X, y)
+    np.testing.assert_array_equal(says(model, X), says(fresh, X))
+    assert sorted(vars(model)) == sorted(vars(fresh))
+
+
+@both
+def test_the_width_is_kept_if_it_is_given(kind):
+    X, y = data(kind)
+    model = kind(gamma=0.3).fit(X, y)
+    assert model.gamma_ == 0.3
+    scale = X.std(axis=0)
+    expected = RBF(0.3)(X / scale, X[:3] / scale)
+    np.testing.assert_allclose(model.kernel_(X, X[:3]), expected, rtol=1e-8)
+
+
+@both
+def test_data_that_make_no_sense(kind):
+    X, y = data(kind)
+    for bad in (np.nan, np.inf):
+        Z = X.copy()
+        Z[3, 1] = bad
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            kind().fit(Z, y)
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            fitted(kind)[2].predict(Z)
+    with pytest.raises(ValueError, match="zero"):
+        kind().fit(X, y, sample_weight=np.zeros(40))
+    with pytest.raises(ValueError, match="negative"):
+        kind().fit(X, y, sample_weight=-np.ones(40))
+
+
+def test_no_warnings_on_hard_data():
+    """Outliers, wide ranges and tiny classes: no warning of numpy's reaches the user."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_cauchy(size=(80, 3))
+    y = np.zeros(80, dtype=int)
+    y[:2] = 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        survives(LaconicClassifier(), X, y)
+        survives(LaconicClassifier(kernel=None), X, y)
+        survives(LaconicRegressor(), X, rng.standard_cauchy(size=80))
+        survives(LaconicRegressor(kernel=None), X, X[:, 0] ** 3)
