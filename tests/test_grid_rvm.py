@@ -423,7 +423,6 @@ def test_a_mode_that_is_switched_off_is_reported():
     assert "switched off" not in product.status_.message
 
 
-@pytest.mark.xfail(reason="Only the slices that are left are looked at, not those that were dropped.")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_mode_that_has_dropped_slices_is_not_switched_off(seed):
     X, y, coef = make_grid(300, (8, 6, 5), relevant=(2, 2, 2), kind="classification", random_state=seed)
@@ -481,7 +480,6 @@ def test_kernels_of_single_features_in_other_shapes(kind):
             model.predict(new)
 
 
-@pytest.mark.xfail(reason="The sentence ends in: the model was fitted on None.")
 @both
 def test_the_sentence_about_tables_for_single_features(kind):
     X, y = problem(kind)
@@ -700,7 +698,7 @@ def test_samples_of_another_shape_at_predict(kind):
     names = ["predict", "transform"]
     names += ["predict_proba", "decision_function"] if kind is GridRVMClassifier else ["predict_dist"]
     wrong = [
-        (X[:, :3], r"shape \(3, 3\), but the model was fitted on \(4, 3\)"),
+        (X[:, :3], r"shape \(3, 3\), but the model was fitted on samples of shape \(4, 3\)"),
         (X.transpose(0, 2, 1), r"shape \(3, 4\)"),
         (X[..., None], r"shape \(4, 3, 1\)"),
         (X.reshape(60, 2, 6), r"shape \(2, 6\)"),
@@ -789,7 +787,6 @@ def test_the_other_kind_of_likelihood(kind):
     check_refused(kind(likelihood=wrong), *problem(kind), "likelihood must be one of", TypeError)
 
 
-@pytest.mark.xfail(reason="unsupported operand type(s) for +: 'float' and 'str'", raises=AssertionError)
 @both
 @pytest.mark.parametrize("value", ["no", None])
 def test_an_intercept_that_is_neither(kind, value):
@@ -932,7 +929,6 @@ def test_strange_weights(kind, combine, weight):
     survives(kind(combine=combine, max_iter=200), X, y, sample_weight=weight)
 
 
-@pytest.mark.xfail(reason="With less than one observation the noise is divided by next to nothing.")
 @each_combine
 @pytest.mark.parametrize("total", [1.0, 0.4, 0.04])
 def test_weights_that_sum_to_little_leave_the_noise_possible(combine, total):
@@ -949,7 +945,6 @@ def test_strange_hyper_priors(kind, combine, shape, rate):
     survives(kind(combine=combine, shape=shape, rate=rate, max_iter=100), X, y)
 
 
-@pytest.mark.xfail(reason="Precisions grow until they overflow.")
 @both
 @each_combine
 def test_a_hyper_prior_that_wants_infinite_precisions(kind, combine):

@@ -11,6 +11,8 @@ from .._protocols import Array, Basis, Kernel
 from ..linalg import Triangle
 from ..posterior import GaussianPosterior
 
+# A function is at least this tall, as a part of a kernel: flatter ones have no error to speak of.
+_FLAT = 1e-100
 # Entries of a kernel matrix that are held at once.
 _ENTRIES = 1 << 22
 
@@ -62,6 +64,7 @@ class Augmentation:
         """Gather what is needed from the training rows, a block at a time."""
         triangle = Triangle.of(np.asarray(kernel(rows, rows), dtype=np.float64))
         rank, share = rows.shape[0], r / r.sum()
+        target = float(share @ y)  # the latent is measured from here, or it would cancel
         square, cross = np.zeros((rank, rank)), np.zeros((rank, basis.n_columns))
         middle, slope = np.zeros(rank), np.zeros(rank)
         mean = second = level = 0.0
@@ -75,16 +78,17 @@ class Augmentation:
             cross += (G * r[part]) @ (Phi - posterior.centre)
             middle += G @ share[part]
             slope += G @ (r[part] * (y[part] - m))
-            mean += float(share[part] @ m)
-            second += float(share[part] @ (m**2 + v))
+            mean += float(share[part] @ (m - target))
+            second += float(share[part] @ ((m - target) ** 2 + v))
             level += float(share[part] @ kernel.diag(X[part]))
         if posterior.spread > 0:  # a free intercept takes the mean from every column
             square -= r.sum() * np.outer(middle, middle)
         else:
             middle = np.zeros(rank)
         gain = posterior.covariance_dot(cross.T)
-        height = max(second - mean**2, np.finfo(float).tiny)
-        alpha = max(level, np.finfo(float).tiny) ** 2 / height
+        level = max(level, np.finfo(float).tiny)
+        height = max(second - mean**2, (_FLAT * level) ** 2)
+        alpha = level * (level / height)
         return cls(kernel, rows, triangle, middle, gain, square - cross @ gain, slope, alpha)
 
     def apply(
@@ -95,4 +99,5 @@ class Augmentation:
         away = Phi - posterior.centre
         e = self.kernel.diag(X) - self.middle @ c - np.einsum("ik,ki->i", away, self.gain @ c)
         s = np.maximum(np.einsum("ri,ri->i", c, self.excess @ c), 0.0)
-        return m + e * (self.slope @ c) / (self.alpha + s), v + e**2 / (self.alpha + s)
+        known = np.maximum(self.alpha + s, np.finfo(float).tiny)
+        return m + e * (self.slope @ c) / known, v + e**2 / known

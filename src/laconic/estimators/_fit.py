@@ -66,11 +66,15 @@ def fit_relevance(problem: Problem, solver: Any, *, max_iter: int, tol: float, r
     """Learn the precisions of one output and return the posterior of its weights."""
     report.begin()
     answer = solve(problem, solver, max_iter=max_iter, tol=tol, callback=report)
-    state: Any = answer.state
+    state: Any = answer.state.in_order(problem)  # type: ignore[attr-defined]
     history = [record._replace(output=report.output) for record in answer.history]
     report.end()
-    posterior = GaussianPosterior.from_ridge(state.posterior)
-    return Fit(state.columns, posterior, state.likelihood, answer.status, history, state)
+    columns, posterior = state.columns, GaussianPosterior.from_ridge(state.posterior)
+    if not state.w.any():  # nothing to say, and no precision that could say it
+        columns, empty = np.arange(0), problem.keep(np.arange(0))
+        at = empty.state(np.zeros(0), state.b, state.likelihood)
+        posterior = GaussianPosterior.from_ridge(empty.ridge(*empty.osculate(at), at.w))
+    return Fit(columns, posterior, state.likelihood, answer.status, history, state)
 
 
 def join(statuses: Sequence[Status], note: str) -> Status:

@@ -105,7 +105,14 @@ class GridRVMBase(RelevanceBase):
         flat, shape = unfold(X)
         known = getattr(self, "_sample_shape", shape)  # an unfitted model says so itself
         if shape is not None and shape != known:
-            raise ValueError(f"Each sample of X has shape {shape}, but the model was fitted on {known}.")
+            fitted = (
+                f"rows of {self.n_features_in_} features"
+                if known is None
+                else f"samples of shape {known}"
+            )
+            raise ValueError(
+                f"Each sample of X has shape {shape}, but the model was fitted on {fitted}."
+            )
         return flat
 
     def _latents(self, X: Any, widen: Any = None) -> tuple[Array, Array]:
@@ -153,13 +160,20 @@ class GridRVMBase(RelevanceBase):
         """Return a sentence about each mode that the sum has switched off."""
         if self.combine != "sum" or len(self.grid_shape_) == 1:
             return ""
-        shares = [fit.state.precisions.largest_shares() for fit in fits]
+        off = [self._switched_off(fit.state) for fit in fits]
         return "".join(
             f" Mode {mode} is switched off: beside the precisions of the others its own are next to "
             "nothing, so they do not tell its slices apart."
             for mode in range(len(self.grid_shape_))
-            if max(share[mode] for share in shares) < _OFF
+            if all(mode in modes for modes in off)
         )
+
+    def _switched_off(self, state: Any) -> list[int]:
+        """Return the modes that neither dropped a slice nor have a part in any precision."""
+        if not state.w.any():
+            return []
+        shares, sizes = state.precisions.largest_shares(), state.precisions.grid
+        return [k for k, full in enumerate(self.grid_shape_) if sizes[k] == full and shares[k] < _OFF]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

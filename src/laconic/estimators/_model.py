@@ -103,7 +103,9 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
         }
 
     def _check_settings(self, X: Any) -> None:
-        for name, (holds, rule) in self._rules().items():
+        switch = isinstance(self.fit_intercept, bool | np.bool_ | int)
+        rules = {"fit_intercept": (switch, "True or False")} | self._rules()
+        for name, (holds, rule) in rules.items():
             if not holds:
                 raise ValueError(f"{name} must be {rule}, got {getattr(self, name)!r}.")
         if self._precomputed and X.shape[0] != X.shape[1]:

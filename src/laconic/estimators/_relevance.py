@@ -39,12 +39,14 @@ class RelevanceBase(KernelModel):
         solver.check()
         tol = solver.rank_tol if self.rank_tol == "auto" else self.rank_tol
         built = build_design(
-            basis, X, weight, centre=self.fit_intercept, tol=tol, max_rank=int(self.max_rank)
+            basis, X, weight, centre=bool(self.fit_intercept), tol=tol, max_rank=int(self.max_rank)
         )
         # Precisions with the hyper-prior 1 / alpha are weights with the prior 1 / |w|.
         jobs = (
             delayed(fit_relevance)(
-                Problem(built.design.share(), y, likelihood, Jeffreys(), weight, self.fit_intercept),
+                Problem(
+                    built.design.share(), y, likelihood, Jeffreys(), weight, bool(self.fit_intercept)
+                ),
                 solver,
                 max_iter=int(self.max_iter),
                 tol=self.tol,

@@ -329,7 +329,7 @@ class RVMRegressor(GaussianPredictions, _RVM):
                 self.posteriors_[0],
                 X,
                 y,
-                weight / self.noise_variance_,
+                weight / self.likelihoods_[0].noise,
             )
         return self
 

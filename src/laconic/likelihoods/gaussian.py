@@ -13,6 +13,9 @@ from ._base import Likelihood
 # A model with at least half as many columns as rows can pass through the data without knowing the
 # noise: its residual is no evidence of less noise than this part of the target's variance.
 _FLOOR_WITHOUT_EVIDENCE = 1e-3
+# With less than one observation to go by, what the latent does not know feeds on itself: no noise is
+# larger than this multiple of what is seen.
+_MOST = 5.0
 
 
 class Gaussian(Likelihood):
@@ -67,7 +70,8 @@ class Gaussian(Likelihood):
         size = np.abs(y).max(initial=0.0)
         if spread <= (8 * np.finfo(float).eps * size) ** 2:
             floor = (1e-6 * size) ** 2  # a constant: what is left of it is rounding, not signal
-        noise = max(weight @ (y - f) ** 2 / total + v, floor, 1e-150)
+        seen = weight @ (y - f) ** 2 / total
+        noise = max(min(seen + v, _MOST * max(seen, spread)), floor, 1e-150)
         return type(self)(noise=float(noise), estimate=True, floor=self.floor)
 
     def log_prob(self, y: Array, f: Array) -> Array:

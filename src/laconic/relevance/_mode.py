@@ -16,6 +16,8 @@ _STEPS, _HALVINGS = 100, 30
 # It ends when the next step would gain less than this many nats: the determinant is of first order in
 # what is missing, the square root of this.
 _GAIN = 1e-16
+# The least degrees of freedom that a residual is credited with, as a part of the observations.
+_LEFT = 0.1
 # The least curvature of a row, as a part of the largest: its target stays finite.
 _LEAST_CURVATURE = 1e-10
 
@@ -72,7 +74,9 @@ def refit_by_degrees(problem: Problem, likelihood: Likelihood, f: Array, learnt:
     """
     total = float(problem.weight.sum())
     free = float(learnt.sum()) + problem.intercept
-    v = float(problem.weight @ (problem.y - f) ** 2) / total * free / max(total - free, 1e-3 * total)
+    # With hardly an observation more than parameters there is no evidence to divide by.
+    left = max(total - free, _LEFT * total)
+    v = float(problem.weight @ (problem.y - f) ** 2) / total * (total - left) / left
     return likelihood.refit(problem.y, f, problem.weight, free, v)
 
 
@@ -93,11 +97,14 @@ def find_mode(problem: Problem, alpha: Array, likelihood: Likelihood, w: Array, 
             break
         for halving in range(_HALVINGS):
             step = 0.5**halving
-            log_p, slope, curvature = likelihood.evaluate(y, f + step * df)
-            new = float(weight @ log_p) - 0.5 * float(alpha @ (w + step * dw) ** 2)
+            parts = likelihood.evaluate(y, f + step * df)
+            new = float(weight @ parts[0]) - 0.5 * float(alpha @ (w + step * dw) ** 2)
             if new >= value:
                 break
+        else:
+            break  # rounding has the last word
         w, b, f, value = w + step * dw, b + step * db, f + step * df, new
+        log_p, slope, curvature = parts
     evidence = value - 0.5 * answer.log_det
     if problem.intercept:
         evidence += 0.5 * float(np.log(2 * np.pi) - np.log(r.sum()))

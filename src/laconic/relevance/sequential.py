@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -53,6 +53,14 @@ class Estimate:
     def posterior(self) -> Ridge:
         """Mode and curvature of the posterior."""
         return self.mode.posterior
+
+    def in_order(self, problem: Problem) -> Estimate:
+        """Return the same model with its columns in the order of the design's."""
+        order, mode = np.argsort(self.active), self.mode
+        active = self.active[order]
+        part = problem.keep(active)
+        mode = find_mode(part, mode.alpha[order], mode.likelihood, mode.w[order], mode.b)
+        return replace(self, active=active, mode=mode)
 
     @classmethod
     def of(cls, mode: Mode, active: Index, n_columns: int, *, refining: bool = True) -> Self:
@@ -109,9 +117,9 @@ class Sequential(Component):
     def step(self, problem: Problem, state: Estimate) -> Estimate:
         """Return the estimate after one look at all columns."""
         mode, active = state.mode, state.active
-        gain, alpha = worth(mode, problem.design)
+        gain, alpha, length = worth(mode, problem.design)
         gain[active] = 0.0
-        chosen = _unlike(problem.design, gain)
+        chosen = _unlike(problem.design, mode.r, gain, length)
         for size in (chosen.size, 1):  # all at once, or at least the best
             some = chosen[:size]
             if some.size:
@@ -119,7 +127,9 @@ class Sequential(Component):
             if mode is not state.mode:
                 break
         if mode.objective - state.objective <= _CLOSE:
-            mode, active = reestimate(mode, active, tol=_FINE)
+            finer, left = reestimate(mode, active, tol=_FINE)
+            if finer.objective >= mode.objective:
+                mode, active = finer, left
         return Estimate.of(mode, active, problem.design.shape[1])
 
     def done(self, problem: Problem, old: Estimate, new: Estimate, tol: float) -> str | None:
@@ -130,8 +140,8 @@ class Sequential(Component):
         return None
 
 
-def worth(mode: Mode, design: Design) -> tuple[Array, Array]:
-    """Return what each column of the design would add to the log evidence, and at which precision."""
+def worth(mode: Mode, design: Design) -> tuple[Array, Array, Array]:
+    """Return what each column would add to the log evidence, at which precision, and its length."""
     r = mode.r
     square = design.square_rmatvec(r)
     s = square
@@ -146,17 +156,22 @@ def worth(mode: Mode, design: Design) -> tuple[Array, Array]:
     pays = (s > _IN_SPAN * square) & (q2 > s)
     ratio = np.where(pays, q2, 1.0) / np.where(pays, s, 1.0)
     alpha = np.where(pays, s / np.where(pays, ratio - 1, 1.0), np.inf)
-    return 0.5 * (ratio - 1 - np.log(ratio)), alpha
+    return 0.5 * (ratio - 1 - np.log(ratio)), alpha, np.sqrt(np.maximum(square, 0.0))
 
 
-def _unlike(design: Design, gain: Array) -> Index:
-    """Return the columns that promise most, none of them much like one before it."""
+def _unlike(design: Design, r: Array, gain: Array, length: Array) -> Index:
+    """Return the columns that promise most, none of them much like one before it.
+
+    Alike is a matter of the rows that count, as often as they count.
+    """
     gain = gain.copy()
     chosen: list[int] = []
     while gain.any() and len(chosen) < _BATCH:
         best = int(np.argmax(gain))
         chosen.append(best)
-        gain[design.likeness(best) > _ALIKE] = 0.0
+        column = design.keep(np.array([best])).matvec(np.ones(1))
+        product = np.abs(design.rmatvec(r * column))
+        gain[product > _ALIKE * length * length[best]] = 0.0
         gain[best] = 0.0
     return np.array(chosen, dtype=np.intp)
 
@@ -183,7 +198,7 @@ def reestimate(mode: Mode, active: Index, *, tol: float) -> tuple[Mode, Index]:
         alpha, kept = settle(mode.quadratic(), mode.alpha, tol=tol)
         smaller = kept.size < mode.w.size
         new = find_mode(mode.problem.keep(kept), alpha, mode.refit(), mode.w[kept], mode.b)
-        if not smaller and new.objective <= mode.objective:
+        if new.objective <= mode.objective:  # the quadratic promised what the likelihood does not keep
             break
         gain, mode, active = new.objective - mode.objective, new, active[kept]
         if not smaller and gain <= tol:

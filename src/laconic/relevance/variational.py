@@ -33,7 +33,7 @@ class Variational(Component):
     precisions; with one mode this is the variational relevance vector machine [BT00]_. The bound on the
     evidence is exact and never drops.
 
-    ``method="vb"`` is the papers' update. ``method="fast"`` has the same fixed points: MacKay's form of
+    ``solver="vb"`` is the papers' update. ``solver="fast"`` has the same fixed points: MacKay's form of
     the update, extrapolated by SQUAREM, either of them taken only if the bound does not drop. Slices
     that the data do not determine are dropped on the way.
 
@@ -43,7 +43,7 @@ class Variational(Component):
         Slices of each mode; ``None`` is one mode with a precision for each weight.
     combine : {"product", "sum"}, default="product"
         How the precisions of the slices make that of a weight, eqs. (2) and (5) of [GRID]_.
-    method : {"fast", "vb"}, default="fast"
+    solver : {"fast", "vb"}, default="fast"
     shape, rate : float, default=1e-12
         Of the gamma hyper-prior; ``rate`` in units of one over the precision that the fit starts from,
         so that the units of columns and targets do not matter.
@@ -80,13 +80,13 @@ class Variational(Component):
         self,
         grid: tuple[int, ...] | None = None,
         combine: Combine = "product",
-        method: Literal["fast", "vb"] = "fast",
+        solver: Literal["fast", "vb"] = "fast",
         shape: float = 1e-12,
         rate: float = 1e-12,
     ) -> None:
         self.grid = grid
         self.combine = combine
-        self.method = method
+        self.solver = solver
         self.shape = shape
         self.rate = rate
 
@@ -94,12 +94,14 @@ class Variational(Component):
         """Raise unless the settings make sense together."""
         known = self.combine in ("product", "sum")
         require(known, self, "combine must be 'product' or 'sum'", self.combine)
-        require(self.method in ("fast", "vb"), self, "method must be 'fast' or 'vb'", self.method)
+        require(self.solver in ("fast", "vb"), self, "solver must be 'fast' or 'vb'", self.solver)
         for name in ("shape", "rate"):
             value = getattr(self, name)
             fits = is_number(value) and 0 <= value <= 1e6
             require(fits, self, f"{name} must be a number from 0 to 1e6", value)
         proper = self.shape > 0 or self.combine == "product" or self.grid is None or len(self.grid) == 1
+        held = self.rate > 0 or self.shape < 1
+        require(held, self, "rate must be positive where shape is one or more", self.rate)
         # Without a proper prior a mode that is switched off makes the bound infinite.
         require(proper, self, "shape must be positive when precisions are summed", self.shape)
         sizes = self.grid is None or all(is_count(size) for size in self.grid)
@@ -117,7 +119,7 @@ class Variational(Component):
 
     def step(self, problem: Problem, state: Belief) -> Belief:
         """Return the belief after one round of updates, without the slices that died in it."""
-        if self.method == "vb":
+        if self.solver == "vb":
             return _variational(state)
         first = _fixed_point(state)
         if (pruned := _prune(first)) is not first:
