@@ -75,7 +75,8 @@ class SparseBayesBase(KernelModel):
         )
         fits: list[Fit] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
         end_reports()
-        self.prior_, self.solver_ = prior, solver
+        learnt = [fit.prior for fit in fits] if unbound.learns else [prior] * len(fits)
+        self.prior_, self.priors_, self.solver_ = learnt[0], learnt, solver
         self._publish(fits, basis, centre, built.note)
 
     def _warm_starts(

@@ -87,9 +87,13 @@ class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
     posteriors_ : list of GaussianPosterior
         One per output.
     prior_ : Prior
-        The prior with everything resolved.
+        The prior with everything resolved; with everything learnt, of the first output.
+    priors_ : list of Prior
+        One per output: a scale that is learnt is not the same for all.
     history_ : list of Record
         ``iteration, objective, active, seconds, output``; ``pandas.DataFrame(history_)`` is a table.
+        While a prior's scale is learnt, a record is a round and its objective the marginal one
+        (:class:`~laconic.priors.GeneralizedGaussian`), which need not rise.
     status_ : Status
         Whether it converged, and a sentence.
     n_iter_ : int

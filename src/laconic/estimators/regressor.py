@@ -78,7 +78,7 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
         Indices of what was kept: training rows for a kernel, columns without.
     relevance_vectors_ : ndarray of shape (n_relevant, n_features)
         The kept rows; with a kernel only.
-    n_relevant_, posteriors_, prior_, history_, status_, n_iter_
+    n_relevant_, posteriors_, prior_, priors_, history_, status_, n_iter_
         As in :class:`SparseBayesClassifier`.
 
     Examples

@@ -66,6 +66,10 @@ class Gaussian(Likelihood):
         noise = max(weight @ (y - f) ** 2 / total + v, floor, 1e-150)
         return type(self)(noise=float(noise), estimate=True)
 
+    def hold(self) -> Self:
+        """Return the likelihood with this noise variance, no longer re-estimated."""
+        return type(self)(noise=self.noise, estimate=False)
+
     def log_prob(self, y: Array, f: Array) -> Array:
         """Return the log density."""
         s2 = self.noise
