@@ -8,6 +8,7 @@ from .estimators import (
     SparseBayesClassifier,
     SparseBayesRegressor,
 )
+from .selection import SparseBayesClassifierCV, SparseBayesRegressorCV
 
 __version__ = "0.1.0.dev0"
 
@@ -17,6 +18,8 @@ __all__ = [
     "RVMClassifier",
     "RVMRegressor",
     "SparseBayesClassifier",
+    "SparseBayesClassifierCV",
     "SparseBayesRegressor",
+    "SparseBayesRegressorCV",
     "__version__",
 ]

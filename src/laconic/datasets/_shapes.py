@@ -93,7 +93,7 @@ def make_cross(
     >>> from laconic.datasets import make_cross
     >>> X, y = make_cross(n_samples=100, random_state=0)
     >>> X[y == 0].std(axis=0).round(1)
-    array([1. , 0.2])
+    array([1.1, 0.1])
     """
     rng = np.random.default_rng(random_state)
     y = _balanced_labels(n_samples, rng)

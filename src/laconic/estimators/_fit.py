@@ -13,7 +13,7 @@ from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian
 from ..solvers import Problem, Record, Solution, Solver, State, Status, resume, solve
 from ._callbacks import Reporter
-from ._scale import learn_scale
+from ._scale import Start, learn_scale
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Fit:
 def fit_output(
     problem: Problem,
     solver: Solver,
-    start: State | None,
+    start: Start,
     unbound: Prior,
     *,
     max_iter: int,
@@ -46,7 +46,7 @@ def fit_output(
     if isinstance(unbound, GeneralizedGaussian) and unbound.learns:
         answer = learn_scale(problem, solver, unbound, start, max_iter=max_iter, **settings)
     else:
-        answer = _solve_settled(problem, solver, start, unbound, max_iter, settings)
+        answer = _solve_settled(problem, solver, start.state, unbound, max_iter, settings)
     kept = np.flatnonzero(answer.state.w)  # the exact solver keeps its zeros in place
     problem, state = answer.problem.keep(kept), answer.state
     if always_intercept and kept.size == 0:

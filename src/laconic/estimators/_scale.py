@@ -6,17 +6,19 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._protocols import Array, Likelihood
+from ..linalg import ridge, symmetric_eigen
 from ..priors import GeneralizedGaussian
 from ..relevance import first_precision, refit_by_degrees
 from ..solvers import Problem, Proximal, Record, Solution, Solver, State, Status, solve
 
-# The scale (and the noise) are found when another round would change them by less than this part.
-_SAME = 1e-3
+# The scale (and the noise) are found when another round would change them by less than this part of
+# sqrt(tol), 1e-3 for the default: what the fit knows of them is quadratic in their error.
+_SAME = 10.0
 # Rounds that this may take, at the most; ten are the rule.
 _ROUNDS = 100
 # Nats per observation to which a round is solved; the last one goes on to the tolerance asked for.
@@ -26,6 +28,8 @@ _ROUGH = 1e-6
 _LEAP, _STRETCH = 10.0, 10.0
 # The first l1 model is solved at no more than this part of the rate at which its first column enters.
 _ENTRY = 0.1
+# Signal-to-noise ratios of the strongest direction that are looked at for a start.
+_RATIOS = np.logspace(-2, 14, 97)
 # How often scale and effective number of parameters take turns at weights that stay where they are.
 _TURNS = 5
 
@@ -34,11 +38,19 @@ _UNSETTLED = "did not converge: the scale went on changing; raise max_iter, or t
 Report = Callable[[Record], object]
 
 
+class Start(NamedTuple):
+    """Where a fit begins: what is known of the answer, all of it or nothing."""
+
+    state: State | None = None
+    effective: float | None = None  # number of parameters that the data determine
+    scale: float | None = None  # of the prior
+
+
 def learn_scale(
     problem: Problem,
     solver: Solver,
     rule: GeneralizedGaussian,
-    start: State | None,
+    start: Start,
     *,
     max_iter: int,
     tol: float,
@@ -49,7 +61,7 @@ def learn_scale(
     The history has one record a round: the log-likelihood less ``rule.marginal``.
     """
     if rule.scale == "paper":
-        return _by_the_paper(problem, solver, rule, start, max_iter, tol, callback)
+        return _by_the_paper(problem, solver, rule, start.state, max_iter, tol, callback)
     return _by_the_evidence(problem, solver, rule, start, max_iter, tol, callback)
 
 
@@ -89,7 +101,7 @@ def _by_the_evidence(
     problem: Problem,
     solver: Solver,
     rule: GeneralizedGaussian,
-    start: State | None,
+    known: Start,
     max_iter: int,
     tol: float,
     callback: Report | None,
@@ -101,24 +113,14 @@ def _by_the_evidence(
     """
     diary, empty = _Diary(callback), problem.empty()
     unit = rule.of_variance(1 / first_precision(problem, empty))
-    likelihood, prior, step = empty.likelihood, unit, math.inf
-    if start is None and np.isinf(rule.kink):
-        start = _first_weights(problem, solver, rule, empty, max_iter)
-    if start is not None:
-        likelihood = start.likelihood
-        prior = _settled(problem, rule, unit.level, start)
-        if rule.is_l1 and 2 * np.count_nonzero(start.w) > start.w.size:
-            start = None  # most weights are about to go, and few are sooner found from below
-    elif rule.is_l1:
-        steepest = float(np.abs(problem.gradient(empty)).max(initial=0.0))
-        prior = unit.at(max(unit.level, 1 / max(_ENTRY * steepest, 1e-100)))
+    likelihood, start, prior = _begin(problem, solver, rule, unit, known, empty, max_iter)
+    same, step = _SAME * math.sqrt(tol), math.inf
     before: tuple[float, float] | None = None
     message, stopped, left = None, False, max_iter
     while True:
         question = replace(problem, prior=prior, likelihood=likelihood.hold())
         here = None if start is None else question.state(start.w, start.b, question.likelihood)
-        last = step <= _SAME
-        enough = tol if last else max(tol, _ROUGH)
+        enough = tol if step <= same else max(tol, _ROUGH)
         answer = solve(question, solver, start=here, max_iter=left, tol=enough)
         left -= len(answer.history)
         learnt = _learnt(answer.problem, answer.state)
@@ -126,19 +128,55 @@ def _by_the_evidence(
         wanted = rule.learn(answer.state.w, effective, unit.level)
         objective = answer.state.fit - rule.marginal(answer.state.w, effective, unit.level)
         stopped = diary.write(objective, int(np.count_nonzero(answer.state.w)))
-        if not answer.state.w.any():
-            message = "converged: no weight is worth its price"
-        elif last and answer.status.converged:
-            message = "converged: the scale is what the weights call for"
-        if message or stopped or left <= 0 or len(diary.records) >= _ROUNDS:
-            return diary.close(answer, likelihood, message, stopped)
         noise = refit_by_degrees(problem, likelihood, answer.state.f, learnt)
         now, then = math.log(prior.level), math.log(wanted.level)
         change = _extrapolated(before, now, then)
-        step = max(abs(change), _changed(likelihood, noise))
-        if step > _SAME:  # otherwise the last round polishes what is there
-            before, likelihood, prior = (now, then), noise, rule.at(math.exp(now + change))
+        step = min(step, max(abs(change), _changed(likelihood, noise)))
+        if not answer.state.w.any():
+            message = "converged: no weight is worth its price"
+        elif step <= same and enough == tol and answer.status.converged:
+            message = "converged: the scale is what the weights call for"
+        if message or stopped or left <= 0 or len(diary.records) >= _ROUNDS:
+            return diary.close(answer, likelihood, message, stopped)
         start = _on_all(problem, answer)
+        if step > same:  # otherwise the last round polishes what is there
+            before, likelihood, prior, step = (
+                (now, then),
+                noise,
+                rule.at(math.exp(now + change)),
+                math.inf,
+            )
+
+
+def _begin(
+    problem: Problem,
+    solver: Solver,
+    rule: GeneralizedGaussian,
+    unit: GeneralizedGaussian,
+    known: Start,
+    empty: State,
+    max_iter: int,
+) -> tuple[Likelihood, State | None, GeneralizedGaussian]:
+    """Return likelihood, weights (if there is better than the solver's own start) and prior."""
+    start = known.state
+    if start is None and np.isinf(rule.kink):
+        start = _first_weights(problem, solver, rule, max_iter)
+    if known.scale is not None:
+        prior = rule.at(known.scale)
+    elif start is None and problem.kernels and not rule.is_l1:
+        start, variance = _least_squares(problem, empty)
+        prior = rule.of_variance(variance)
+    elif start is not None:
+        prior = _settled(problem, rule, unit.level, start, known.effective)
+    elif rule.is_l1:
+        steepest = float(np.abs(problem.gradient(empty)).max(initial=0.0))
+        prior = unit.at(max(unit.level, 1 / max(_ENTRY * steepest, 1e-100)))
+    else:
+        prior = unit
+    likelihood = empty.likelihood if start is None else start.likelihood
+    if start is not None and rule.is_l1 and 2 * np.count_nonzero(start.w) > start.w.size:
+        start = None  # most weights are about to go, and few are sooner found from below
+    return likelihood, start, prior
 
 
 def _by_the_paper(
@@ -168,9 +206,38 @@ def _by_the_paper(
     return diary.close(answer, state.likelihood, message, stopped)
 
 
-def _first_weights(
-    problem: Problem, solver: Solver, rule: GeneralizedGaussian, empty: State, max_iter: int
-) -> State:
+def _least_squares(problem: Problem, empty: State) -> tuple[State, float]:
+    r"""Return dense weights and their variance, for targets or labels as if their noise were Gaussian.
+
+    The eigenvalues of a smooth kernel spread over many decades, and the evidence has an optimum
+    wherever there is a gap between those that matter: a fixed point ends in the next one. With
+    Gaussian noise its value is at hand for all signal-to-noise ratios :math:`\rho` at once,
+    :math:`-\tfrac12\sum_i\log(1 + \rho\lambda_i) - \tfrac n2\log\sum_i t_i^2/(1 + \rho\lambda_i)`.
+    """
+    target, weight = problem.likelihood.first_target(problem.y), problem.weight
+    T, t, one, _ = problem.design.compress(weight, target)
+    total, level = float(weight.sum()), 0.0
+    if problem.intercept:
+        level = float(one @ t) / total
+        T, t = T - np.outer(one, (one @ T) / total), t - level * one
+    values, vectors = symmetric_eigen(T @ T.T)
+    values, seen = np.maximum(values, 0.0), (vectors.T @ t) ** 2
+    rest = max(float(weight @ (target - level) ** 2 - seen.sum()), 0.0)
+    ratios = _RATIOS / max(float(values.max(initial=0.0)), np.finfo(float).tiny)
+    shrink = 1 + np.outer(ratios, values)
+    missed = np.maximum((seen / shrink).sum(axis=1) + rest, np.finfo(float).tiny)
+    best = int(np.argmax(-0.5 * np.log(shrink).sum(axis=1) - 0.5 * total * np.log(missed)))
+    p = problem.design.shape[1]
+    answer = ridge(problem.design, weight, target, np.full(p, ratios[best]), intercept=problem.intercept)
+    f = problem.latent(answer.weights, answer.intercept)
+    likelihood = refit_by_degrees(problem, empty.likelihood, f, answer.learnt())
+    state = problem.state(answer.weights, answer.intercept, likelihood)
+    # In a regression the noise's precision; of a label what one can tell of its latent at the most.
+    precision = empty.curvature if likelihood is empty.likelihood else state.curvature
+    return state, float(ratios[best] * total / (weight @ precision))
+
+
+def _first_weights(problem: Problem, solver: Solver, rule: GeneralizedGaussian, max_iter: int) -> State:
     """Return where a prior that absorbs zeros begins: nothing may be lost to a bad first scale.
 
     That is the l1 model of the evidence's own scale, which is convex; or what the solver was told.
@@ -178,14 +245,16 @@ def _first_weights(
     if getattr(solver, "start", "auto") != "auto":
         return solver.init(problem)
     convex = type(rule)(q=1.0, a=rule.a, b=rule.b)
-    answer = _by_the_evidence(problem, Proximal(), convex, None, max_iter, _ROUGH, None)
+    answer = _by_the_evidence(problem, Proximal(certify=False), convex, Start(), max_iter, _ROUGH, None)
     return _on_all(problem, answer)
 
 
 def _settled(
-    problem: Problem, rule: GeneralizedGaussian, unit: float, state: State
+    problem: Problem, rule: GeneralizedGaussian, unit: float, state: State, effective: float | None
 ) -> GeneralizedGaussian:
     """Return the prior whose scale the weights call for where they stand."""
+    if effective is not None:
+        return rule.learn(state.w, effective, unit)
     kept = np.flatnonzero(state.w)
     part, here = problem.keep(kept), replace(state, w=state.w[kept])
     effective = kept.size / 2  # a guess that the turns forget

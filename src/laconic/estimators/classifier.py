@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from .._component import resolve
 from ..likelihoods import Binary
-from ._base import SparseBayesBase
+from ._base import Question, SparseBayesBase
 from ._callbacks import with_callbacks
 from ._predictions import BINARY, BinaryPredictions
 from ._threads import one_blas_thread
@@ -174,7 +174,10 @@ class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        self._solve(*self._question(X, y, sample_weight))
+        return self
+
+    def _question(self, X: Any, y: Any, sample_weight: Any) -> Question:
         X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
         likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
-        self._solve(X, weight, self._encode(y), likelihood)
-        return self
+        return Question(X, weight, self._encode(y), likelihood)
