@@ -16,6 +16,7 @@ NAMES = [
     "moons",
     "recovery",
     "ripley",
+    "selection",
     "solves",
     "sparse",
     "tall",

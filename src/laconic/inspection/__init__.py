@@ -1,5 +1,6 @@
 """Display objects, in the style of scikit-learn; matplotlib is imported only when they draw."""
 
 from .boundary import BoundaryDisplay
+from .path import SparsityPathDisplay
 
-__all__ = ["BoundaryDisplay"]
+__all__ = ["BoundaryDisplay", "SparsityPathDisplay"]

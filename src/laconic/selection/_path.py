@@ -19,7 +19,7 @@ from ..priors import GeneralizedGaussian
 from ..solvers import Proximal
 
 # Nats per observation to which a candidate is solved: far below what folds differ by.
-_TOL = 1e-5
+_TOL = 1e-4
 # Part of a kernel matrix that the factors may miss, for all priors alike: where dense models weigh all
 # kernels through them, as Newton's method and the exact solver ask for.
 _RANK_TOL = 1e-8

@@ -100,6 +100,7 @@ class SparseBayesSearch(BaseEstimator):  # type: ignore[misc]
         began = time.perf_counter()
         self.best_estimator_ = best.fit(X, y, sample_weight=sample_weight)
         self.refit_time_ = time.perf_counter() - began
+        self.n_iter_ = self.best_estimator_.n_iter_
 
     def _jobs(
         self,

@@ -38,7 +38,7 @@ class SparseBayesClassifierCV(ClassifierMixin, SparseBayesSearch):  # type: igno
         quarter of the lower decile of the distances between rows to twice the upper one.
     degree, coef0, expansion, likelihood, fit_intercept, penalize_intercept, max_iter, tol, rank_tol, \
 max_rank, class_weight
-        As in :class:`~laconic.SparseBayesClassifier`; candidates are solved to 1e-5 nats per
+        As in :class:`~laconic.SparseBayesClassifier`; candidates are solved to 1e-4 nats per
         observation, the chosen one to ``tol``.
     cv : int, splitter, iterable or None, default=None
         As in scikit-learn; None is 5 stratified folds.
@@ -68,6 +68,8 @@ max_rank, class_weight
     classes_ : ndarray of shape (n_classes,)
     n_splits_ : int
     refit_time_ : float
+    n_iter_ : int
+        Of the chosen model.
 
     Examples
     --------
@@ -223,7 +225,7 @@ max_rank
     Attributes
     ----------
     best_estimator_ : SparseBayesRegressor
-    best_params_, best_score_, best_index_, cv_results_, n_splits_, refit_time_
+    best_params_, best_score_, best_index_, cv_results_, n_splits_, refit_time_, n_iter_
         As in :class:`SparseBayesClassifierCV`.
 
     Examples
@@ -231,9 +233,9 @@ max_rank
     >>> from laconic import SparseBayesRegressorCV
     >>> from laconic.datasets import make_sparse_regression
     >>> X, y, coef = make_sparse_regression(100, 20, n_relevant=3, random_state=0)
-    >>> model = SparseBayesRegressorCV().fit(X, y)
-    >>> model.best_params_["prior__q"] < 1
-    True
+    >>> model = SparseBayesRegressorCV(one_standard_error=True).fit(X, y)
+    >>> model.best_params_["prior__q"], set(coef.nonzero()[0]) <= set(model.best_estimator_.relevance_)
+    (0.1, True)
     """
 
     _estimator = SparseBayesRegressor
