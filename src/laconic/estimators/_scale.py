@@ -13,7 +13,7 @@ import numpy as np
 from .._protocols import Array, Likelihood
 from ..linalg import ridge, symmetric_eigen
 from ..priors import GeneralizedGaussian
-from ..relevance import first_precision, refit_by_degrees
+from ..relevance import find_mode, first_precision, refit_by_degrees
 from ..solvers import Problem, Proximal, Record, Solution, Solver, State, Status, solve
 
 # The scale (and the noise) are found when another round would change them by less than this part of
@@ -206,12 +206,13 @@ def _by_the_paper(
     return diary.close(answer, state.likelihood, message, stopped)
 
 
-def _least_squares(problem: Problem, empty: State) -> tuple[State, float]:
-    r"""Return dense weights and their variance, for targets or labels as if their noise were Gaussian.
+def _least_squares(problem: Problem, empty: State) -> tuple[State | None, float]:
+    r"""Return dense weights (if any are better than none) and the variance of their prior.
 
     The eigenvalues of a smooth kernel spread over many decades, and the evidence has an optimum
     wherever there is a gap between those that matter: a fixed point ends in the next one. With
-    Gaussian noise its value is at hand for all signal-to-noise ratios :math:`\rho` at once,
+    Gaussian noise, of the targets or of the labels as if they were targets, its value is at hand for
+    all signal-to-noise ratios :math:`\rho` at once,
     :math:`-\tfrac12\sum_i\log(1 + \rho\lambda_i) - \tfrac n2\log\sum_i t_i^2/(1 + \rho\lambda_i)`.
     """
     target, weight = problem.likelihood.first_target(problem.y), problem.weight
@@ -226,15 +227,28 @@ def _least_squares(problem: Problem, empty: State) -> tuple[State, float]:
     ratios = _RATIOS / max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     shrink = 1 + np.outer(ratios, values)
     missed = np.maximum((seen / shrink).sum(axis=1) + rest, np.finfo(float).tiny)
-    best = int(np.argmax(-0.5 * np.log(shrink).sum(axis=1) - 0.5 * total * np.log(missed)))
-    p = problem.design.shape[1]
-    answer = ridge(problem.design, weight, target, np.full(p, ratios[best]), intercept=problem.intercept)
-    f = problem.latent(answer.weights, answer.intercept)
-    likelihood = refit_by_degrees(problem, empty.likelihood, f, answer.learnt())
-    state = problem.state(answer.weights, answer.intercept, likelihood)
-    # In a regression the noise's precision; of a label what one can tell of its latent at the most.
-    precision = empty.curvature if likelihood is empty.likelihood else state.curvature
-    return state, float(ratios[best] * total / (weight @ precision))
+    evidence = -0.5 * np.log(shrink).sum(axis=1) - 0.5 * total * np.log(missed)
+    p, best = problem.design.shape[1], int(np.argmax(evidence))
+    if empty.likelihood is not problem.likelihood:  # a regression: this is its evidence
+        variance = np.full(p, ratios[best])
+        answer = ridge(problem.design, weight, target, variance, intercept=problem.intercept)
+        f = problem.latent(answer.weights, answer.intercept)
+        likelihood = refit_by_degrees(problem, empty.likelihood, f, answer.learnt())
+        state = problem.state(answer.weights, answer.intercept, likelihood)
+        return state, float(ratios[best] * total / (weight @ state.curvature))
+    # Labels are no such targets: of several optima the true likelihood tells which is the best.
+    # At the far end every label is believed, which is none.
+    peaks = 1 + np.flatnonzero((evidence[1:-1] > evidence[:-2]) & (evidence[1:-1] > evidence[2:]))
+    if not peaks.size:
+        return None, 1 / first_precision(problem, empty)
+    precisions = float(weight @ empty.curvature) / total / ratios[peaks]
+    zero = np.zeros(p)
+    modes = [
+        find_mode(problem, np.full(p, precision), empty.likelihood, zero, empty.b)
+        for precision in precisions
+    ]
+    mode = max(modes, key=lambda mode: mode.objective)
+    return problem.state(mode.w, mode.b, mode.likelihood), float(1 / mode.alpha[0])
 
 
 def _first_weights(problem: Problem, solver: Solver, rule: GeneralizedGaussian, max_iter: int) -> State:

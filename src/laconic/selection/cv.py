@@ -36,8 +36,9 @@ class SparseBayesClassifierCV(ClassifierMixin, SparseBayesSearch):  # type: igno
     gammas : "auto" or sequence of float, default="auto"
         Values of a named kernel's ``gamma = 1 / (2 h**2)``. ``"auto"`` takes six widths ``h`` from a
         quarter of the lower decile of the distances between rows to twice the upper one.
-    degree, coef0, expansion, likelihood, fit_intercept, penalize_intercept, max_iter, tol, rank_tol, \
-max_rank, class_weight
+    degree, coef0, expansion, likelihood, fit_intercept, penalize_intercept, class_weight
+        As in :class:`~laconic.SparseBayesClassifier`.
+    max_iter, tol, rank_tol, max_rank
         As in :class:`~laconic.SparseBayesClassifier`; candidates are solved to 1e-4 nats per
         observation, the chosen one to ``tol``.
     cv : int, splitter, iterable or None, default=None
@@ -216,8 +217,9 @@ class SparseBayesRegressorCV(RegressorMixin, SparseBayesSearch):  # type: ignore
     ----------
     shapes, scales, kernel, gammas, cv, criterion, one_standard_error, n_jobs, callbacks
         As in :class:`SparseBayesClassifierCV`; ``cv=None`` is 5 folds.
-    degree, coef0, expansion, likelihood, fit_intercept, penalize_intercept, max_iter, tol, rank_tol, \
-max_rank
+    degree, coef0, expansion, likelihood, fit_intercept, penalize_intercept, max_iter, tol
+        As in :class:`~laconic.SparseBayesRegressor`.
+    rank_tol, max_rank
         As in :class:`~laconic.SparseBayesRegressor`.
     scoring : None, str or callable, default=None
         None is the mean log density of the target under the predictive distribution, rows weighted.
