@@ -17,7 +17,7 @@ from laconic.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, Stu
 from laconic.solvers import EM
 
 KINDS = [SparseBayesClassifier, SparseBayesRegressor]
-PRIORS = ["jeffreys", "laplace", "gaussian", "student_t", GeneralizedGaussian(q=0.5)]
+PRIORS = ["jeffreys", "laplace", "gaussian", "student_t", GeneralizedGaussian(q=0.5, scale=1.0)]
 FEW = ["jeffreys", "laplace", "gaussian"]
 SOLVERS = ["auto", "em", "newton"]
 KERNELS = [None, "rbf", "linear", "matern", "poly"]

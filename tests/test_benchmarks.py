@@ -19,6 +19,7 @@ NAMES = [
     "recovery",
     "ripley",
     "rvm",
+    "selection",
     "solves",
     "sparse",
     "tall",

@@ -148,7 +148,13 @@ def test_laws(kind, name, instance):
 SOLVERS = [
     solver for kind, name, cls in FOUND if kind == "solvers" for solver in examples(kind, name, cls)
 ]
-PRIORS = [Laplace(rate=3.0), Jeffreys(strength=1.0), GeneralizedGaussian(q=0.5), StudentT(), Gaussian()]
+PRIORS = [
+    Laplace(rate=3.0),
+    Jeffreys(strength=1.0),
+    GeneralizedGaussian(q=0.5, scale=1.0),
+    StudentT(),
+    Gaussian(),
+]
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=repr)

@@ -22,7 +22,7 @@ KERNELS = [
     Polynomial(2),
     Polynomial(4),
 ]
-PRIORS = ["jeffreys", Laplace(1.0), "gaussian", "student_t", GeneralizedGaussian(q=1.5)]
+PRIORS = ["jeffreys", Laplace(1.0), "gaussian", "student_t", GeneralizedGaussian(q=1.5, scale=1.0)]
 
 
 def rows_weights(model, n):

@@ -14,7 +14,7 @@ PRIORS = {
     "laplace": Laplace(rate=1.5),
     "jeffreys": Jeffreys(),
     "student_t": StudentT(a=0.5, b=0.1),
-    "generalized_0.5": GeneralizedGaussian(q=0.5),
+    "generalized_0.5": GeneralizedGaussian(q=0.5, scale=1.0),
 }
 CASES = [(task, prior) for task in TASKS for prior in PRIORS]
 # Deep enough that two paths to one answer meet to 1e-6.
@@ -145,8 +145,8 @@ DOUBLED = {
     "laplace": (Laplace(rate=1.5), Laplace(rate=1.5), 1.0),
     "laplace_halved": (Laplace(rate=1.5), Laplace(rate=0.75), 0.5),
     "generalized_1.5": (
-        GeneralizedGaussian(q=1.5),
-        GeneralizedGaussian(q=1.5),
+        GeneralizedGaussian(q=1.5, scale=1.0),
+        GeneralizedGaussian(q=1.5, scale=1.0),
         2 ** (-0.5 / 1.5),
     ),
 }
@@ -239,7 +239,7 @@ def test_jeffreys_does_not_know_units_with_more_columns_than_rows(task):
         (Gaussian(width=1.5), Gaussian(width=0.15)),
         (Laplace(rate=1.5), Laplace(rate=15.0)),
         (StudentT(a=0.5, b=0.1), StudentT(a=0.5, b=0.001)),
-        (GeneralizedGaussian(q=0.5), GeneralizedGaussian(q=0.5, scale=np.sqrt(0.1))),
+        (GeneralizedGaussian(q=0.5, scale=1.0), GeneralizedGaussian(q=0.5, scale=np.sqrt(0.1))),
     ],
     ids=str,
 )

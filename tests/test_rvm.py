@@ -32,7 +32,6 @@ each_inference = pytest.mark.parametrize("inference", INFERENCES)
 both = pytest.mark.parametrize("kind", [RVMClassifier, RVMRegressor])
 
 
-
 def sinc(X):
     return np.sinc(np.ravel(X) / np.pi)
 

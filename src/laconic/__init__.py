@@ -12,6 +12,7 @@ from .estimators import (
     SparseBayesClassifier,
     SparseBayesRegressor,
 )
+from .selection import SparseBayesClassifierCV, SparseBayesRegressorCV
 
 __version__ = "0.1.0.dev0"
 
@@ -25,6 +26,8 @@ __all__ = [
     "RVMClassifier",
     "RVMRegressor",
     "SparseBayesClassifier",
+    "SparseBayesClassifierCV",
     "SparseBayesRegressor",
+    "SparseBayesRegressorCV",
     "__version__",
 ]

@@ -51,6 +51,10 @@ class Prior(Protocol):
     def convex(self) -> bool:
         """Whether the penalty is convex in the weight."""
 
+    @property
+    def learns(self) -> bool:
+        """Whether a hyper-parameter is learnt together with the weights."""
+
     def penalty(self, u: Array) -> Array:
         """Return minus the log density, up to a constant."""
 
@@ -94,6 +98,9 @@ class Likelihood(Protocol):
         ``v`` is the mean variance of the latent around ``f``, ``n_columns`` the number of parameters
         that were free to follow the data.
         """
+
+    def hold(self) -> Self:
+        """Return the likelihood with its own parameters held where they are."""
 
 
 class Kernel(Protocol):

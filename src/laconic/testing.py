@@ -289,8 +289,8 @@ def check_solver(solver: Solver) -> None:
     >>> from laconic.testing import check_solver
     >>> check_solver(Newton())
     """
-    smooth: list[Prior] = [Gaussian(width=2.0), StudentT(a=0.5, b=0.1), GeneralizedGaussian(q=1.5)]
-    sparse: list[Prior] = [Laplace(rate=3.0), Jeffreys(strength=1.0), GeneralizedGaussian(q=0.5)]
+    smooth: list[Prior] = [Gaussian(width=2.0), StudentT(a=0.5, b=0.1), GeneralizedGaussian(1.5, 1.0)]
+    sparse: list[Prior] = [Laplace(rate=3.0), Jeffreys(strength=1.0), GeneralizedGaussian(0.5, 1.0)]
     accepted = 0
     for prior in smooth + sparse:
         try:

@@ -20,6 +20,7 @@ from laconic.datasets._loaders import (
     load_pima,
     load_ripley,
 )
+from laconic.datasets._shapes import make_cross, make_spiral
 
 __all__ = [
     "find_data_file",
@@ -31,6 +32,7 @@ __all__ = [
     "load_npz",
     "load_pima",
     "load_ripley",
+    "make_cross",
     "make_gaussian_classes",
     "make_grid",
     "make_mixture",
@@ -38,6 +40,7 @@ __all__ = [
     "make_sinc",
     "make_sparse_classification",
     "make_sparse_regression",
+    "make_spiral",
     "make_tibshirani",
     "mixture_means",
 ]

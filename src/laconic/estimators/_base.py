@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -11,13 +11,30 @@ from joblib import Parallel, delayed
 from .._component import is_count, resolve
 from .._protocols import Array, Basis, Likelihood, Prior
 from ..basis import Monomials, WithConstant
-from ..design import build_design
+from ..design import Built, build_design
 from ..priors import REGISTRY as PRIORS
 from ..priors import Prior as PriorComponent
-from ..solvers import Problem, State, choose_solver, rank_tolerance
+from ..solvers import Problem, Solver, choose_solver, rank_tolerance
 from ._callbacks import begin_reports
 from ._fit import Fit, fit_output
 from ._model import KernelModel
+from ._scale import Start
+
+
+class Question(NamedTuple):
+    """Rows that count with their weights, the targets of each output, and their distribution."""
+
+    X: Any
+    weight: Array
+    targets: Sequence[Array]
+    likelihood: Likelihood
+
+
+class Prepared(NamedTuple):
+    """A design, and how many columns there were to choose from."""
+
+    built: Built
+    n_columns: int
 
 
 class SparseBayesBase(KernelModel):
@@ -40,26 +57,61 @@ class SparseBayesBase(KernelModel):
             raise ValueError("expansion needs kernel=None: it multiplies features, not kernels.")
         return Monomials.of_degree(self.expansion, X.shape[1])
 
-    def _solve(self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> None:
-        """Fit every output on one shared design and publish what they kept."""
-        reports, end_reports = begin_reports(self, len(targets))
-        basis = self._make_basis(X, weight)
-        kernels = self.kernel is not None
+    def _question(self, X: Any, y: Any, sample_weight: Any) -> Question:
+        raise NotImplementedError
+
+    def _conclude(self, question: Question) -> None:
+        """Publish what hangs on the training rows, if anything does."""
+
+    def _priors(self, n_columns: int) -> tuple[Prior, Prior, Solver]:
+        """Return the prior, the same with its numbers for so many columns, and who solves it."""
         unbound: Prior = resolve("prior", self.prior, PRIORS, PriorComponent)
-        prior = unbound.bind(basis.n_columns, kernel=kernels)
-        solver = choose_solver(self.solver, prior)
+        bound = unbound.bind(n_columns, kernel=self.kernel is not None)
+        return unbound, bound, choose_solver(self.solver, bound)
+
+    def _prepare(self, question: Question, tol: float | None = None) -> Prepared:
+        """Return the design; it serves any prior, where ``tol`` is small enough for all of them."""
+        basis = self._make_basis(question.X, question.weight)
+        n_columns = basis.n_columns
+        if tol is None:
+            _, prior, solver = self._priors(n_columns)
+            tol = rank_tolerance(solver, prior)
         if self.fit_intercept and self.penalize_intercept:
             basis = WithConstant(basis)
         free = self.fit_intercept and not self.penalize_intercept
-        tol = rank_tolerance(solver, prior) if self.rank_tol == "auto" else self.rank_tol
-        built = build_design(basis, X, weight, centre=free, tol=tol, max_rank=int(self.max_rank))
-        design, basis, centre = built.design, built.basis, built.centre
+        tol = tol if self.rank_tol == "auto" else self.rank_tol
+        rows = (question.X, question.weight)
+        built = build_design(basis, *rows, centre=free, tol=tol, max_rank=int(self.max_rank))
+        return Prepared(built, n_columns)
+
+    def _solve(
+        self,
+        X: Any,
+        weight: Array,
+        targets: Sequence[Array],
+        likelihood: Likelihood,
+        prepared: Prepared | None = None,
+        scales: Sequence[float] = (),
+    ) -> None:
+        """Fit every output on one shared design and publish what they kept.
+
+        ``prepared`` is that design, ``scales`` are guesses of what the prior's will be, where they are
+        known from elsewhere.
+        """
+        reports, end_reports = begin_reports(self, len(targets))
+        question = Question(X, weight, targets, likelihood)
+        prepared = self._prepare(question) if prepared is None else prepared
+        unbound, prior, solver = self._priors(prepared.n_columns)
+        free, kernels = self.fit_intercept and not self.penalize_intercept, self.kernel is not None
+        built = prepared.built
         crowded = kernels and not built.chosen
         problems = [
-            Problem(design.share(), y, likelihood, prior, weight, free, kernels, crowded)
+            Problem(built.design.share(), y, likelihood, prior, weight, free, kernels, crowded)
             for y in targets
         ]
-        starts = self._warm_starts(problems, basis, centre)
+        starts = self._warm_starts(problems, built.basis, built.centre)
+        if len(scales) == len(starts):
+            starts = [start._replace(scale=s) for start, s in zip(starts, scales, strict=True)]
         jobs = (
             delayed(fit_output)(
                 problem,
@@ -75,20 +127,20 @@ class SparseBayesBase(KernelModel):
         )
         fits: list[Fit] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
         end_reports()
-        self.prior_, self.solver_ = prior, solver
-        self._publish(fits, basis, centre, built.note)
+        learnt = [fit.prior for fit in fits] if unbound.learns else [prior] * len(fits)
+        self.prior_, self.priors_, self.solver_ = learnt[0], learnt, solver
+        self._publish(fits, built.basis, built.centre, built.note)
+        self._conclude(question)
 
-    def _warm_starts(
-        self, problems: Sequence[Problem], basis: Basis, centre: Array
-    ) -> list[State | None]:
+    def _warm_starts(self, problems: Sequence[Problem], basis: Basis, centre: Array) -> list[Start]:
         """Return the previous answer on the columns that are still there, if that is asked for."""
-        nothing: list[State | None] = [None] * len(problems)
+        nothing = [Start()] * len(problems)
         if not self.warm_start or not hasattr(self, "posteriors_"):
             return nothing
         if len(self.posteriors_) != len(problems):
             return nothing
         place = {int(source): column for column, source in enumerate(basis.source)}
-        starts: list[State | None] = []
+        starts: list[Start] = []
         for problem, posterior, columns, likelihood in zip(
             problems, self.posteriors_, self._columns, self.likelihoods_, strict=True
         ):
@@ -97,5 +149,6 @@ class SparseBayesBase(KernelModel):
                 if int(source) in place:
                     w[place[int(source)]] = value
             b = posterior.intercept + float(centre @ w) if problem.intercept else 0.0
-            starts.append(problem.refit(w, b, likelihood) if w.any() else None)
+            state = problem.refit(w, b, likelihood) if w.any() else None
+            starts.append(Start(state, posterior.effective))
         return starts

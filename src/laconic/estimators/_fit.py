@@ -10,8 +10,10 @@ import numpy as np
 
 from .._protocols import Index, Likelihood, Prior
 from ..posterior import GaussianPosterior
-from ..solvers import Problem, Record, Solver, State, Status, resume, solve
+from ..priors import GeneralizedGaussian
+from ..solvers import Problem, Record, Solution, Solver, State, Status, resume, solve
 from ._callbacks import Reporter
+from ._scale import Start, learn_scale
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,13 @@ class Fit:
     status: Status
     history: list[Record]
     state: Any = None  # of a solver that knows more than the posterior says
+    prior: Any = None  # with everything that was learnt of it
 
 
 def fit_output(
     problem: Problem,
     solver: Solver,
-    start: State | None,
+    start: Start,
     unbound: Prior,
     *,
     max_iter: int,
@@ -40,13 +43,10 @@ def fit_output(
     """Solve one output and return its posterior; runs in a worker, so it takes and returns data."""
     report.begin()
     settings: dict[str, Any] = {"tol": tol, "callback": report}
-    answer = solve(problem, solver, start=start, max_iter=max_iter, **settings)
-    # A prior may charge for the search among many columns. The search is over: what is left is
-    # estimated under the prior of that many columns, from where it stands.
-    settled = unbound.bind(answer.active.size, kernel=problem.kernels)
-    left = max_iter - len(answer.history)
-    if settled != problem.prior and answer.status.converged and left > 0:
-        answer = resume(answer, settled, solver, max_iter=left, **settings)
+    if isinstance(unbound, GeneralizedGaussian) and unbound.learns:
+        answer = learn_scale(problem, solver, unbound, start, max_iter=max_iter, **settings)
+    else:
+        answer = _solve_settled(problem, solver, start.state, unbound, max_iter, settings)
     kept = np.flatnonzero(answer.state.w)  # the exact solver keeps its zeros in place
     problem, state = answer.problem.keep(kept), answer.state
     if always_intercept and kept.size == 0:
@@ -59,7 +59,29 @@ def fit_output(
     posterior = GaussianPosterior.from_ridge(replace(touching, weights=w, intercept=state.b))
     history = [record._replace(output=report.output) for record in answer.history]
     report.end()
-    return Fit(answer.active[kept], posterior, state.likelihood, answer.status, history)
+    prior = answer.problem.prior
+    return Fit(answer.active[kept], posterior, state.likelihood, answer.status, history, prior=prior)
+
+
+def _solve_settled(
+    problem: Problem,
+    solver: Solver,
+    start: State | None,
+    unbound: Prior,
+    max_iter: int,
+    settings: dict[str, Any],
+) -> Solution:
+    """Solve; then go on under the prior of the columns that are left.
+
+    A prior may charge for the search among many columns. The search is over: what is left is estimated
+    without the charge, from where it stands.
+    """
+    answer = solve(problem, solver, start=start, max_iter=max_iter, **settings)
+    settled = unbound.bind(answer.active.size, kernel=problem.kernels)
+    left = max_iter - len(answer.history)
+    if settled == problem.prior or not answer.status.converged or left <= 0:
+        return answer
+    return resume(answer, settled, solver, max_iter=left, **settings)
 
 
 def fit_relevance(problem: Problem, solver: Any, *, max_iter: int, tol: float, report: Reporter) -> Fit:

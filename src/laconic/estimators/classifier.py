@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from .._component import resolve
 from ..likelihoods import Binary
-from ._base import SparseBayesBase
+from ._base import Question, SparseBayesBase
 from ._callbacks import with_callbacks
 from ._predictions import BINARY, BinaryPredictions
 from ._threads import one_blas_thread
@@ -87,9 +87,13 @@ class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
     posteriors_ : list of GaussianPosterior
         One per output.
     prior_ : Prior
-        The prior with everything resolved.
+        The prior with everything resolved; with everything learnt, of the first output.
+    priors_ : list of Prior
+        One per output: a scale that is learnt is not the same for all.
     history_ : list of Record
         ``iteration, objective, active, seconds, output``; ``pandas.DataFrame(history_)`` is a table.
+        While a prior's scale is learnt, a record is a round and its objective the marginal one
+        (:class:`~laconic.priors.GeneralizedGaussian`), which need not rise.
     status_ : Status
         Whether it converged, and a sentence.
     n_iter_ : int
@@ -170,7 +174,10 @@ class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        self._solve(*self._question(X, y, sample_weight))
+        return self
+
+    def _question(self, X: Any, y: Any, sample_weight: Any) -> Question:
         X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
         likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
-        self._solve(X, weight, self._encode(y), likelihood)
-        return self
+        return Question(X, weight, self._encode(y), likelihood)

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from .._component import resolve
 from ..likelihoods import Gaussian
-from ._base import SparseBayesBase
+from ._base import Question, SparseBayesBase
 from ._callbacks import with_callbacks
 from ._predictions import GaussianPredictions, as_targets
 from ._threads import one_blas_thread
@@ -78,7 +78,7 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
         Indices of what was kept: training rows for a kernel, columns without.
     relevance_vectors_ : ndarray of shape (n_relevant, n_features)
         The kept rows; with a kernel only.
-    n_relevant_, posteriors_, prior_, history_, status_, n_iter_
+    n_relevant_, posteriors_, prior_, priors_, history_, status_, n_iter_
         As in :class:`SparseBayesClassifier`.
 
     Examples
@@ -155,9 +155,13 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
-        y = as_targets(y)
-        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
-        self._solve(X, weight, [y], likelihood)
-        self.noise_variance_ = self._noise_variance(X, y, weight)
+        self._solve(*self._question(X, y, sample_weight))
         return self
+
+    def _question(self, X: Any, y: Any, sample_weight: Any) -> Question:
+        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
+        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
+        return Question(X, weight, [as_targets(y)], likelihood)
+
+    def _conclude(self, question: Question) -> None:
+        self.noise_variance_ = self._noise_variance(question.X, question.targets[0], question.weight)

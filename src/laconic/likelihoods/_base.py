@@ -62,3 +62,7 @@ class Likelihood(Component, ABC):
     def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
         """Return the likelihood with its own parameters re-estimated; most have none."""
         return self
+
+    def hold(self) -> Self:
+        """Return the likelihood with its own parameters held where they are; most have none."""
+        return self

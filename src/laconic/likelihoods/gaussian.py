@@ -74,6 +74,10 @@ class Gaussian(Likelihood):
         noise = max(min(seen + v, _MOST * max(seen, spread)), floor, 1e-150)
         return type(self)(noise=float(noise), estimate=True, floor=self.floor)
 
+    def hold(self) -> Self:
+        """Return the likelihood with this noise variance, no longer re-estimated."""
+        return type(self)(noise=self.noise, estimate=False)
+
     def log_prob(self, y: Array, f: Array) -> Array:
         """Return the log density."""
         s2 = self.noise

@@ -40,6 +40,11 @@ class Prior(Component, ABC):
         """Whether the penalty is convex in the weight, so that there is one optimum."""
         return self.is_l1
 
+    @property
+    def learns(self) -> bool:
+        """Whether a hyper-parameter is a rule by which it is learnt together with the weights."""
+        return False
+
     def bind(self, n_columns: int, *, kernel: bool) -> Self:
         """Return the prior with everything that hangs on the problem's size made a number."""
         return self

@@ -1,7 +1,7 @@
 """Relevance: the precisions of the weights are learnt, and what is not needed gets an infinite one."""
 
 from ._belief import Belief
-from ._mode import Mode, find_mode
+from ._mode import Mode, find_mode, refit_by_degrees
 from ._start import first_precision
 from .evidence import Evidence
 from .sequential import Estimate, Sequential
@@ -19,4 +19,5 @@ __all__ = [
     "first_precision",
     "fit_shared",
     "leave_one_out",
+    "refit_by_degrees",
 ]

@@ -38,7 +38,7 @@ class Accelerated(Component):
     >>> from laconic.priors import GeneralizedGaussian
     >>> from laconic.solvers import EM, Accelerated
     >>> X, y = make_ripley(100, random_state=0)
-    >>> prior = GeneralizedGaussian(q=1.5)
+    >>> prior = GeneralizedGaussian(q=1.5, scale=1.0)
     >>> plain = SparseBayesClassifier(prior, kernel="rbf", solver="em", max_iter=20000).fit(X, y)
     >>> quick = SparseBayesClassifier(prior, kernel="rbf", solver=Accelerated(EM())).fit(X, y)
     >>> quick.n_iter_ < plain.n_iter_ / 5

@@ -1,0 +1,310 @@
+"""A prior whose scale is learnt together with the weights: solve, re-estimate, go on from there."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._protocols import Array, Likelihood
+from ..linalg import ridge, symmetric_eigen
+from ..priors import GeneralizedGaussian
+from ..relevance import find_mode, first_precision, refit_by_degrees
+from ..solvers import Problem, Proximal, Record, Solution, Solver, State, Status, solve
+
+# The scale (and the noise) are found when another round would change them by less than this part of
+# sqrt(tol), 1e-3 for the default: what the fit knows of them is quadratic in their error.
+_SAME = 10.0
+# Rounds that this may take, at the most; ten are the rule.
+_ROUNDS = 100
+# Nats per observation to which a round is solved; the last one goes on to the tolerance asked for.
+_ROUGH = 1e-6
+# No round changes the scale by more than this factor, nor goes further than so many times what the
+# fixed point alone would.
+_LEAP, _STRETCH = 10.0, 10.0
+# The first l1 model is solved at no more than this part of the rate at which its first column enters.
+_ENTRY = 0.1
+# Signal-to-noise ratios of the strongest direction that are looked at for a start.
+_RATIOS = np.logspace(-2, 14, 97)
+# How often scale and effective number of parameters take turns at weights that stay where they are.
+_TURNS = 5
+
+_UNSETTLED = "did not converge: the scale went on changing; raise max_iter, or take scale='evidence'"
+
+Report = Callable[[Record], object]
+
+
+class Start(NamedTuple):
+    """Where a fit begins: what is known of the answer, all of it or nothing."""
+
+    state: State | None = None
+    effective: float | None = None  # number of parameters that the data determine
+    scale: float | None = None  # of the prior
+
+
+def learn_scale(
+    problem: Problem,
+    solver: Solver,
+    rule: GeneralizedGaussian,
+    start: Start,
+    *,
+    max_iter: int,
+    tol: float,
+    callback: Report | None,
+) -> Solution:
+    """Return the weights under the scale that they call for; the solution's problem has it.
+
+    The history has one record a round: the log-likelihood less ``rule.marginal``.
+    """
+    if rule.scale == "paper":
+        return _by_the_paper(problem, solver, rule, start.state, max_iter, tol, callback)
+    return _by_the_evidence(problem, solver, rule, start, max_iter, tol, callback)
+
+
+@dataclass
+class _Diary:
+    """The history of the rounds."""
+
+    callback: Report | None
+    began: float = field(default_factory=time.perf_counter)
+    records: list[Record] = field(default_factory=list)
+
+    def write(self, objective: float, active: int) -> bool:
+        """Note one round; return whether the callback asks to stop."""
+        number, seconds = len(self.records) + 1, time.perf_counter() - self.began
+        self.records.append(Record(number, objective, active, seconds))
+        return self.callback is not None and bool(self.callback(self.records[-1]))
+
+    def close(
+        self, answer: Solution, likelihood: Likelihood, message: str | None, stopped: bool
+    ) -> Solution:
+        """Return the answer with this history and a sentence about how it was reached."""
+        converged = message is not None
+        if message is None:
+            message = "stopped by a callback" if stopped else _UNSETTLED
+        kept = np.count_nonzero(answer.state.w)
+        sentence = f"{message[0].upper()}{message[1:]} ({len(self.records)} rounds, {kept} kept)."
+        return replace(
+            answer,
+            state=replace(answer.state, likelihood=likelihood),
+            problem=replace(answer.problem, likelihood=likelihood),
+            status=Status(converged, sentence, stopped and not converged),
+            history=self.records,
+        )
+
+
+def _by_the_evidence(
+    problem: Problem,
+    solver: Solver,
+    rule: GeneralizedGaussian,
+    known: Start,
+    max_iter: int,
+    tol: float,
+    callback: Report | None,
+) -> Solution:
+    """Solve, count what the data determine, take the scale that fits, until it stays the same.
+
+    The noise of a regression is held within a round and re-estimated between them from its degrees
+    of freedom: a dense model that may follow the data would otherwise talk itself into having none.
+    """
+    diary, empty = _Diary(callback), problem.empty()
+    unit = rule.of_variance(1 / first_precision(problem, empty))
+    likelihood, start, prior = _begin(problem, solver, rule, unit, known, empty, max_iter)
+    same, step = _SAME * math.sqrt(tol), math.inf
+    before: tuple[float, float] | None = None
+    message, stopped, left = None, False, max_iter
+    while True:
+        question = replace(problem, prior=prior, likelihood=likelihood.hold())
+        here = None if start is None else question.state(start.w, start.b, question.likelihood)
+        enough = tol if step <= same else max(tol, _ROUGH)
+        answer = solve(question, solver, start=here, max_iter=left, tol=enough)
+        left -= len(answer.history)
+        learnt = _learnt(answer.problem, answer.state)
+        effective = float(learnt.sum())
+        wanted = rule.learn(answer.state.w, effective, unit.level)
+        objective = answer.state.fit - rule.marginal(answer.state.w, effective, unit.level)
+        stopped = diary.write(objective, int(np.count_nonzero(answer.state.w)))
+        noise = refit_by_degrees(problem, likelihood, answer.state.f, learnt)
+        now, then = math.log(prior.level), math.log(wanted.level)
+        change = _extrapolated(before, now, then)
+        step = min(step, max(abs(change), _changed(likelihood, noise)))
+        if not answer.state.w.any():
+            message = "converged: no weight is worth its price"
+        elif step <= same and enough == tol and answer.status.converged:
+            message = "converged: the scale is what the weights call for"
+        if message or stopped or left <= 0 or len(diary.records) >= _ROUNDS:
+            return diary.close(answer, likelihood, message, stopped)
+        start = _on_all(problem, answer)
+        if step > same:  # otherwise the last round polishes what is there
+            before, likelihood, prior, step = (
+                (now, then),
+                noise,
+                rule.at(math.exp(now + change)),
+                math.inf,
+            )
+
+
+def _begin(
+    problem: Problem,
+    solver: Solver,
+    rule: GeneralizedGaussian,
+    unit: GeneralizedGaussian,
+    known: Start,
+    empty: State,
+    max_iter: int,
+) -> tuple[Likelihood, State | None, GeneralizedGaussian]:
+    """Return likelihood, weights (if there is better than the solver's own start) and prior."""
+    start = known.state
+    if start is None and np.isinf(rule.kink):
+        start = _first_weights(problem, solver, rule, max_iter)
+    if known.scale is not None:
+        prior = rule.at(known.scale)
+    elif start is None and problem.kernels and not rule.is_l1:
+        start, variance = _least_squares(problem, empty)
+        prior = rule.of_variance(variance)
+    elif start is not None:
+        prior = _settled(problem, rule, unit.level, start, known.effective)
+    elif rule.is_l1:
+        steepest = float(np.abs(problem.gradient(empty)).max(initial=0.0))
+        prior = unit.at(max(unit.level, 1 / max(_ENTRY * steepest, 1e-100)))
+    else:
+        prior = unit
+    likelihood = empty.likelihood if start is None else start.likelihood
+    if start is not None and rule.is_l1 and 2 * np.count_nonzero(start.w) > start.w.size:
+        start = None  # most weights are about to go, and few are sooner found from below
+    return likelihood, start, prior
+
+
+def _by_the_paper(
+    problem: Problem,
+    solver: Solver,
+    rule: GeneralizedGaussian,
+    start: State | None,
+    max_iter: int,
+    tol: float,
+    callback: Report | None,
+) -> Solution:
+    """Update the scale at every iteration, eq. (9) of [GGIG]."""
+    diary = _Diary(callback)
+    state = solver.init(problem) if start is None else start
+    message, stopped, objective = None, False, -math.inf
+    for _ in range(max_iter):
+        question = replace(problem, prior=rule.learn(state.w, 0.0))
+        here = question.state(state.w, state.b, state.likelihood)
+        answer = solve(question, solver, start=here, max_iter=1, tol=tol)
+        state, old = _on_all(problem, answer), objective
+        objective = state.fit - rule.marginal(state.w, 0.0)
+        stopped = diary.write(objective, int(np.count_nonzero(state.w)))
+        if abs(objective - old) <= tol * problem.weight.sum():
+            message = f"converged: the objective changed by at most {tol:g} nats per observation"
+        if message or stopped:
+            break
+    return diary.close(answer, state.likelihood, message, stopped)
+
+
+def _least_squares(problem: Problem, empty: State) -> tuple[State | None, float]:
+    r"""Return dense weights (if any are better than none) and the variance of their prior.
+
+    The eigenvalues of a smooth kernel spread over many decades, and the evidence has an optimum
+    wherever there is a gap between those that matter: a fixed point ends in the next one. With
+    Gaussian noise, of the targets or of the labels as if they were targets, its value is at hand for
+    all signal-to-noise ratios :math:`\rho` at once,
+    :math:`-\tfrac12\sum_i\log(1 + \rho\lambda_i) - \tfrac n2\log\sum_i t_i^2/(1 + \rho\lambda_i)`.
+    """
+    target, weight = problem.likelihood.first_target(problem.y), problem.weight
+    T, t, one, _ = problem.design.compress(weight, target)
+    total, level = float(weight.sum()), 0.0
+    if problem.intercept:
+        level = float(one @ t) / total
+        T, t = T - np.outer(one, (one @ T) / total), t - level * one
+    values, vectors = symmetric_eigen(T @ T.T)
+    values, seen = np.maximum(values, 0.0), (vectors.T @ t) ** 2
+    rest = max(float(weight @ (target - level) ** 2 - seen.sum()), 0.0)
+    ratios = _RATIOS / max(float(values.max(initial=0.0)), np.finfo(float).tiny)
+    shrink = 1 + np.outer(ratios, values)
+    missed = np.maximum((seen / shrink).sum(axis=1) + rest, np.finfo(float).tiny)
+    evidence = -0.5 * np.log(shrink).sum(axis=1) - 0.5 * total * np.log(missed)
+    p, best = problem.design.shape[1], int(np.argmax(evidence))
+    if empty.likelihood is not problem.likelihood:  # a regression: this is its evidence
+        variance = np.full(p, ratios[best])
+        answer = ridge(problem.design, weight, target, variance, intercept=problem.intercept)
+        f = problem.latent(answer.weights, answer.intercept)
+        likelihood = refit_by_degrees(problem, empty.likelihood, f, answer.learnt())
+        state = problem.state(answer.weights, answer.intercept, likelihood)
+        return state, float(ratios[best] * total / (weight @ state.curvature))
+    # Labels are no such targets: of several optima the true likelihood tells which is the best.
+    # At the far end every label is believed, which is none.
+    peaks = 1 + np.flatnonzero((evidence[1:-1] > evidence[:-2]) & (evidence[1:-1] > evidence[2:]))
+    if not peaks.size:
+        return None, 1 / first_precision(problem, empty)
+    precisions = float(weight @ empty.curvature) / total / ratios[peaks]
+    zero = np.zeros(p)
+    modes = [
+        find_mode(problem, np.full(p, precision), empty.likelihood, zero, empty.b)
+        for precision in precisions
+    ]
+    mode = max(modes, key=lambda mode: mode.objective)
+    return problem.state(mode.w, mode.b, mode.likelihood), float(1 / mode.alpha[0])
+
+
+def _first_weights(problem: Problem, solver: Solver, rule: GeneralizedGaussian, max_iter: int) -> State:
+    """Return where a prior that absorbs zeros begins: nothing may be lost to a bad first scale.
+
+    That is the l1 model of the evidence's own scale, which is convex; or what the solver was told.
+    """
+    if getattr(solver, "start", "auto") != "auto":
+        return solver.init(problem)
+    convex = type(rule)(q=1.0, a=rule.a, b=rule.b)
+    answer = _by_the_evidence(problem, Proximal(certify=False), convex, Start(), max_iter, _ROUGH, None)
+    return _on_all(problem, answer)
+
+
+def _settled(
+    problem: Problem, rule: GeneralizedGaussian, unit: float, state: State, effective: float | None
+) -> GeneralizedGaussian:
+    """Return the prior whose scale the weights call for where they stand."""
+    if effective is not None:
+        return rule.learn(state.w, effective, unit)
+    kept = np.flatnonzero(state.w)
+    part, here = problem.keep(kept), replace(state, w=state.w[kept])
+    effective = kept.size / 2  # a guess that the turns forget
+    for _ in range(_TURNS):
+        prior = rule.learn(here.w, effective, unit)
+        effective = float(_learnt(replace(part, prior=prior), here).sum())
+    return prior
+
+
+def _learnt(problem: Problem, state: State) -> Array:
+    """Return how far the data settle each weight that is not zero."""
+    kept = np.flatnonzero(state.w)
+    part = problem if kept.size == state.w.size else problem.keep(kept)
+    return part.ridge(*problem.osculate(state), state.w[kept]).learnt()
+
+
+def _on_all(problem: Problem, answer: Solution) -> State:
+    """Return the answer's state with its weights on all columns."""
+    w = np.zeros(problem.design.shape[1])
+    w[answer.active] = answer.state.w
+    return replace(answer.state, w=w, metric=None, gradient=None)
+
+
+def _extrapolated(before: tuple[float, float] | None, now: float, then: float) -> float:
+    """Return the change of the log scale: to where the last two rounds lead (Aitken)."""
+    change, stretch = then - now, 1.0
+    if before is not None and now != before[0]:
+        slope = (then - before[1]) / (now - before[0])
+        stretch = 1 / max(1 - slope, 1 / _STRETCH)
+    leap = math.log(_LEAP)
+    return float(np.clip(stretch * change, -leap, leap))
+
+
+def _changed(old: Likelihood, new: Likelihood) -> float:
+    """Return the part by which the noise has changed, where there is any."""
+    if old is new:
+        return 0.0
+    noise: Any = getattr(old, "noise", 1.0), getattr(new, "noise", 1.0)
+    return abs(math.log(noise[1] / noise[0]))

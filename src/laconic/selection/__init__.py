@@ -1,0 +1,5 @@
+"""Choosing the degree of sparsity, the scale and the width of a kernel."""
+
+from .cv import SparseBayesClassifierCV, SparseBayesRegressorCV
+
+__all__ = ["SparseBayesClassifierCV", "SparseBayesRegressorCV"]

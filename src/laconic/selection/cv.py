@@ -1,0 +1,327 @@
+"""Estimators that choose their degree of sparsity, scale and kernel width."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from .._protocols import Array
+from ..estimators import SparseBayesClassifier, SparseBayesRegressor
+from ._search import SparseBayesSearch
+
+# A class that the training rows of a fold lack, or a value beyond all doubt, costs no more than this
+# many nats.
+_WORST = -700.0
+
+
+class SparseBayesClassifierCV(ClassifierMixin, SparseBayesSearch):  # type: ignore[misc]
+    r"""Sparse classifier that chooses its degree of sparsity and its kernel width.
+
+    Every candidate is a :class:`~laconic.SparseBayesClassifier` with the prior
+    :class:`~laconic.priors.GeneralizedGaussian`: shape ``q`` from best subset (near 0) over the lasso
+    (1) to ridge (2), its scale learnt from the evidence [GGIG]_. What candidates share is made once: a
+    fold and a width have one factored kernel matrix, a prior starts from the answer of the one before
+    it, and a fold from the scales of the last. The best is fitted again on all rows.
+
+    Parameters
+    ----------
+    shapes : sequence of float, default=(0.1, 0.5, 1.0, 1.5, 2.0)
+        Values of ``q`` to choose from.
+    scales : "evidence", float or sequence of those, default="evidence"
+        Of the prior: learnt, or numbers to choose from as well.
+    kernel : None, str, Kernel or callable, default=None
+        As in :class:`~laconic.SparseBayesClassifier`.
+    gammas : "auto" or sequence of float, default="auto"
+        Values of a named kernel's ``gamma = 1 / (2 h**2)``. ``"auto"`` takes six widths ``h`` from a
+        quarter of the lower decile of the distances between rows to twice the upper one.
+    degree, coef0, expansion, likelihood, fit_intercept, penalize_intercept, class_weight
+        As in :class:`~laconic.SparseBayesClassifier`.
+    max_iter, tol, rank_tol, max_rank
+        As in :class:`~laconic.SparseBayesClassifier`; candidates are solved to 1e-4 nats per
+        observation, the chosen one to ``tol``.
+    cv : int, splitter, iterable or None, default=None
+        As in scikit-learn; None is 5 stratified folds.
+    scoring : None, str or callable, default=None
+        None is the mean log probability of the label, rows weighted: minus the log-loss.
+    criterion : {"cv", "evidence"}, default="cv"
+        ``"evidence"`` fits each candidate once, on all rows, and takes the one with the largest
+        Laplace evidence less the logarithm of the number of ways to choose so many columns. With
+        ``kernel=None`` only: for kernels it is known to choose too few.
+    one_standard_error : bool, default=False
+        Take the sparsest candidate within one standard error of the best.
+    n_jobs : int or None, default=None
+        Workers, one width each.
+    callbacks : None, callable or list of callables, default=None
+        Each is called with a :class:`~laconic.solvers.Record` after every candidate: its number, mean
+        score, mean number of kept columns and the seconds so far.
+
+    Attributes
+    ----------
+    best_estimator_ : SparseBayesClassifier
+    best_params_ : dict
+        ``prior__q``, ``prior__scale`` and, where there is a choice, ``gamma``.
+    best_score_ : float
+    best_index_ : int
+    cv_results_ : dict
+        As ``GridSearchCV`` lays it out, with ``mean_n_relevant`` besides.
+    classes_ : ndarray of shape (n_classes,)
+    n_splits_ : int
+    refit_time_ : float
+    n_iter_ : int
+        Of the chosen model.
+
+    Examples
+    --------
+    >>> from laconic import SparseBayesClassifierCV
+    >>> from laconic.datasets import make_cross
+    >>> X, y = make_cross(100, random_state=0)
+    >>> model = SparseBayesClassifierCV(kernel="rbf", gammas=[0.5, 2.0], one_standard_error=True)
+    >>> model.fit(X, y).score(X, y) > 0.85
+    True
+    >>> sorted(model.best_params_)
+    ['gamma', 'prior__q', 'prior__scale']
+
+    References
+    ----------
+    .. [GGIG] G. Liu, J. Wu, S. Zhou, Probit classifiers with a generalized Gaussian scale mixture
+       prior, IJCAI 2013.
+    """
+
+    _estimator = SparseBayesClassifier
+    _classifies = True
+
+    def __init__(
+        self,
+        shapes: Any = (0.1, 0.5, 1.0, 1.5, 2.0),
+        *,
+        scales: Any = "evidence",
+        kernel: Any = None,
+        gammas: Any = "auto",
+        degree: int = 3,
+        coef0: float = 1.0,
+        expansion: int = 1,
+        likelihood: Any = "probit",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        max_iter: int = 1000,
+        tol: float = 1e-8,
+        rank_tol: float | Literal["auto"] = "auto",
+        max_rank: int = 1000,
+        class_weight: Any = None,
+        cv: Any = None,
+        scoring: Any = None,
+        criterion: Literal["cv", "evidence"] = "cv",
+        one_standard_error: bool = False,
+        n_jobs: int | None = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.shapes = shapes
+        self.scales = scales
+        self.kernel = kernel
+        self.gammas = gammas
+        self.degree = degree
+        self.coef0 = coef0
+        self.expansion = expansion
+        self.likelihood = likelihood
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.rank_tol = rank_tol
+        self.max_rank = max_rank
+        self.class_weight = class_weight
+        self.cv = cv
+        self.scoring = scoring
+        self.criterion = criterion
+        self.one_standard_error = one_standard_error
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose, and fit what was chosen on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Of the rows, in fits and in the log score alike.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing():
+            self._search(X, y, sample_weight)
+            self.classes_ = self.best_estimator_.classes_
+        return self
+
+    def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
+        column = np.searchsorted(model.classes_, y)
+        known = np.isin(y, model.classes_)
+        log_p = model.predict_log_proba(X)
+        picked = log_p[np.arange(column.size), np.where(known, column, 0)]
+        return float(np.average(np.where(known, np.maximum(picked, _WORST), _WORST), weights=weight))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the chosen model's probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self._chosen.predict_proba(X)  # type: ignore[no-any-return]
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return their logarithms, exact in the tails.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self._chosen.predict_log_proba(X)  # type: ignore[no-any-return]
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the chosen model's moderated latent.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
+        """
+        return self._chosen.decision_function(X)  # type: ignore[no-any-return]
+
+
+class SparseBayesRegressorCV(RegressorMixin, SparseBayesSearch):  # type: ignore[misc]
+    r"""Sparse regressor that chooses its degree of sparsity and its kernel width.
+
+    The regression counterpart of :class:`SparseBayesClassifierCV`; every candidate is a
+    :class:`~laconic.SparseBayesRegressor`.
+
+    Parameters
+    ----------
+    shapes, scales, kernel, gammas, cv, criterion, one_standard_error, n_jobs, callbacks
+        As in :class:`SparseBayesClassifierCV`; ``cv=None`` is 5 folds.
+    degree, coef0, expansion, likelihood, fit_intercept, penalize_intercept, max_iter, tol
+        As in :class:`~laconic.SparseBayesRegressor`.
+    rank_tol, max_rank
+        As in :class:`~laconic.SparseBayesRegressor`.
+    scoring : None, str or callable, default=None
+        None is the mean log density of the target under the predictive distribution, rows weighted.
+
+    Attributes
+    ----------
+    best_estimator_ : SparseBayesRegressor
+    best_params_, best_score_, best_index_, cv_results_, n_splits_, refit_time_, n_iter_
+        As in :class:`SparseBayesClassifierCV`.
+
+    Examples
+    --------
+    >>> from laconic import SparseBayesRegressorCV
+    >>> from laconic.datasets import make_sparse_regression
+    >>> X, y, coef = make_sparse_regression(100, 20, n_relevant=3, random_state=0)
+    >>> model = SparseBayesRegressorCV(one_standard_error=True).fit(X, y)
+    >>> model.best_params_["prior__q"], set(coef.nonzero()[0]) <= set(model.best_estimator_.relevance_)
+    (0.1, True)
+    """
+
+    _estimator = SparseBayesRegressor
+    _classifies = False
+
+    def __init__(
+        self,
+        shapes: Any = (0.1, 0.5, 1.0, 1.5, 2.0),
+        *,
+        scales: Any = "evidence",
+        kernel: Any = None,
+        gammas: Any = "auto",
+        degree: int = 3,
+        coef0: float = 1.0,
+        expansion: int = 1,
+        likelihood: Any = "gaussian",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        max_iter: int = 1000,
+        tol: float = 1e-8,
+        rank_tol: float | Literal["auto"] = "auto",
+        max_rank: int = 1000,
+        cv: Any = None,
+        scoring: Any = None,
+        criterion: Literal["cv", "evidence"] = "cv",
+        one_standard_error: bool = False,
+        n_jobs: int | None = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.shapes = shapes
+        self.scales = scales
+        self.kernel = kernel
+        self.gammas = gammas
+        self.degree = degree
+        self.coef0 = coef0
+        self.expansion = expansion
+        self.likelihood = likelihood
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.rank_tol = rank_tol
+        self.max_rank = max_rank
+        self.cv = cv
+        self.scoring = scoring
+        self.criterion = criterion
+        self.one_standard_error = one_standard_error
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose, and fit what was chosen on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Of the rows, in fits and in the log score alike.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing():
+            self._search(X, y, sample_weight)
+        return self
+
+    def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
+        m, s = model.predict_dist(X)
+        log_p = -0.5 * np.log(2 * np.pi * s**2) - 0.5 * ((y - m) / s) ** 2
+        return float(np.average(np.maximum(log_p, _WORST), weights=weight))
+
+    def predict_dist(self, X: Any) -> tuple[Array, Array]:
+        """Return the chosen model's mean and standard deviation of a new observation at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        mean, std : ndarrays of shape (n_samples,)
+        """
+        return self._chosen.predict_dist(X)  # type: ignore[no-any-return]

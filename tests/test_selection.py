@@ -1,0 +1,227 @@
+"""Choosing by itself: the searches, what they share, and how they show it."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_iris
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
+from laconic import (
+    SparseBayesClassifier,
+    SparseBayesClassifierCV,
+    SparseBayesRegressor,
+    SparseBayesRegressorCV,
+)
+from laconic.datasets import make_cross, make_sinc, make_sparse_classification, make_sparse_regression
+from laconic.inspection import SparsityPathDisplay
+from laconic.priors import GeneralizedGaussian
+from laconic.selection._candidates import width_grid
+
+SHAPES = [0.5, 1.0, 2.0]
+
+
+@pytest.fixture(scope="module")
+def cross():
+    return make_cross(120, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def searched(cross):
+    return SparseBayesClassifierCV(SHAPES, kernel="rbf", gammas=[0.5, 4.0], cv=4).fit(*cross)
+
+
+def test_the_scores_are_those_of_a_grid_search(cross, searched):
+    X, y = cross
+    model = SparseBayesClassifier(GeneralizedGaussian(), kernel="rbf")
+    grid = {"prior__q": SHAPES, "gamma": [0.5, 4.0]}
+    plain = GridSearchCV(model, grid, scoring="neg_log_loss", cv=4).fit(X, y)
+    order = [
+        plain.cv_results_["params"].index({"prior__q": p["prior__q"], "gamma": p["gamma"]})
+        for p in searched.cv_results_["params"]
+    ]
+    expected = plain.cv_results_["mean_test_score"][order]
+    # q < 1 has several optima, and the path may end in another one.
+    np.testing.assert_allclose(searched.cv_results_["mean_test_score"], expected, atol=0.03)
+    convex = searched.cv_results_["param_prior__q"].data.astype(float) >= 1
+    np.testing.assert_allclose(
+        searched.cv_results_["mean_test_score"][convex], expected[convex], atol=2e-3
+    )
+
+
+def test_results_are_laid_out_as_a_grid_search_does(cross, searched):
+    X, y = cross
+    model = SparseBayesClassifier(GeneralizedGaussian(), kernel="rbf")
+    grid = {"prior__q": [1.0], "prior__scale": ["evidence"], "gamma": [0.5]}
+    plain = GridSearchCV(model, grid, cv=4).fit(X, y)
+    assert set(plain.cv_results_) <= set(searched.cv_results_)
+    assert {len(column) for column in searched.cv_results_.values()} == {6}
+    best = searched.cv_results_["rank_test_score"].argmin()
+    assert searched.best_index_ == best
+    assert searched.best_params_ == searched.cv_results_["params"][best]
+    assert searched.best_score_ == searched.cv_results_["mean_test_score"][best]
+    assert pd.DataFrame(searched.cv_results_).shape[0] == 6
+
+
+def test_the_chosen_model_is_a_plain_fit(cross, searched):
+    X, y = cross
+    plain = SparseBayesClassifier(GeneralizedGaussian(), kernel="rbf")
+    plain.set_params(**searched.best_params_).fit(X, y)
+    for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        np.testing.assert_array_equal(getattr(searched, method)(X), getattr(plain, method)(X))
+
+
+def test_the_sparsest_within_one_standard_error(cross, searched):
+    X, y = cross
+    careful = SparseBayesClassifierCV(
+        SHAPES, kernel="rbf", gammas=[0.5, 4.0], cv=4, one_standard_error=True
+    ).fit(X, y)
+    results = careful.cv_results_
+    best, taken = results["mean_test_score"].argmax(), careful.best_index_
+    folds = [results[f"split{k}_test_score"][best] for k in range(4)]
+    error = np.std(folds, ddof=1) / 2
+    good = results["mean_test_score"] >= results["mean_test_score"][best] - error
+    assert good[taken]
+    assert results["mean_n_relevant"][taken] == results["mean_n_relevant"][good].min()
+    assert careful.best_estimator_.n_relevant_ <= searched.best_estimator_.n_relevant_
+
+
+@pytest.mark.parametrize("criterion", ["cv", "evidence"])
+def test_the_degree_of_sparsity_follows_the_data(criterion):
+    chosen = []
+    for relevant in (2, 50):
+        X, y, _ = make_sparse_classification(200, 50, relevant, weight=3.0, random_state=0)
+        model = SparseBayesClassifierCV(criterion=criterion).fit(X, y)
+        chosen.append(model.best_params_["prior__q"])
+    assert chosen[0] < 1 < chosen[1]
+
+
+def test_evidence_is_for_features():
+    X, y = make_cross(40, random_state=0)
+    with pytest.raises(ValueError, match="criterion='evidence' needs kernel=None"):
+        SparseBayesClassifierCV(kernel="rbf", criterion="evidence").fit(X, y)
+    with pytest.raises(ValueError, match="Did you mean 'evidence'"):
+        SparseBayesClassifierCV(criterion="evidenc").fit(X, y)
+
+
+def test_a_regression_chooses_its_width():
+    X, y = make_sinc(100, noise=0.1, random_state=0)[:2]
+    model = SparseBayesRegressorCV(SHAPES, kernel="rbf").fit(X, y)
+    new, truth = make_sinc(500, noise=0.0, random_state=1)[:2]
+    assert np.sqrt(np.mean((model.predict(new) - truth) ** 2)) < 0.06
+    mean, std = model.predict_dist(new)
+    np.testing.assert_array_equal(mean, model.predict(new))
+    assert (std > 0.05).all()
+    assert isinstance(model.best_estimator_, SparseBayesRegressor)
+
+
+def test_scales_and_scorers_of_ones_own():
+    X, y, _ = make_sparse_regression(80, 10, n_relevant=2, random_state=0)
+    model = SparseBayesRegressorCV([1.0], scales=["evidence", 0.01, 1.0], scoring="r2", cv=3).fit(X, y)
+    assert len(model.cv_results_["params"]) == 3
+    assert 0.5 < model.best_score_ <= 1
+
+
+def test_several_classes_pandas_and_sparse():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = SparseBayesClassifierCV([1.0, 2.0], cv=3).fit(X, y)
+    assert list(model.feature_names_in_) == list(X.columns)
+    assert model.score(X, y) > 0.9
+    assert model.predict_proba(X).shape == (150, 3)
+    sparse = SparseBayesClassifierCV([1.0, 2.0], cv=3).fit(csr_array(X.to_numpy()), y)
+    np.testing.assert_allclose(
+        sparse.predict_proba(csr_array(X.to_numpy())), model.predict_proba(X), atol=0.02
+    )
+
+
+def test_a_precomputed_kernel(cross):
+    X, y = cross
+    K = rbf_kernel(X, gamma=2.0)
+    given = SparseBayesClassifierCV(SHAPES, kernel="precomputed", cv=3).fit(K, y)
+    named = SparseBayesClassifierCV(SHAPES, kernel="rbf", gammas=[2.0], cv=3).fit(X, y)
+    ours, theirs = given.cv_results_["mean_test_score"], named.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(ours[:2], theirs[:2], atol=2e-3)  # the convex ones
+    assert given.predict_proba(K).shape == (120, 2)
+
+
+def test_weights_count_in_fits_and_scores(cross):
+    X, y = cross
+    weight = np.where(np.arange(120) % 3 == 0, 2.0, 1.0)
+    twice = np.repeat(np.arange(120), weight.astype(int))
+    folds = list(StratifiedKFold(3).split(X, y))
+    repeated = [(np.flatnonzero(np.isin(twice, a)), np.flatnonzero(np.isin(twice, b))) for a, b in folds]
+    settings = {"kernel": "rbf", "gammas": [2.0]}
+    weighted = SparseBayesClassifierCV([1.0, 2.0], cv=folds, **settings).fit(X, y, weight)
+    written = SparseBayesClassifierCV([1.0, 2.0], cv=repeated, **settings).fit(X[twice], y[twice])
+    np.testing.assert_allclose(
+        weighted.cv_results_["mean_test_score"], written.cv_results_["mean_test_score"], atol=1e-3
+    )
+
+
+def test_jobs_and_callbacks(cross, searched):
+    seen = []
+    model = SparseBayesClassifierCV(
+        SHAPES, kernel="rbf", gammas=[0.5, 4.0], cv=4, n_jobs=2, callbacks=seen.append
+    ).fit(*cross)
+    assert [record.iteration for record in seen] == [1, 2, 3, 4, 5, 6]
+    np.testing.assert_allclose(
+        model.cv_results_["mean_test_score"], searched.cv_results_["mean_test_score"], rtol=1e-8
+    )
+
+
+def test_widths_come_from_the_distances():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    grid = np.array(width_grid(X))
+    assert (np.diff(grid) < 0).all()
+    np.testing.assert_allclose(np.array(width_grid(10 * X)), grid / 100, rtol=1e-10)
+    np.testing.assert_allclose(width_grid(np.concatenate([X, X[:50]])), grid, rtol=1e-10)
+    assert width_grid(np.ones((5, 2))) == [1.0]
+
+
+def test_a_wide_kernel_is_not_underrated():
+    # The evidence of a smooth kernel has one optimum a gap between eigenvalues; this one is 50 nats
+    # below another that only the labels' least squares shows.
+    X, y = make_cross(200, random_state=0)
+    for q in (1.5, 2.0):
+        model = SparseBayesClassifier(GeneralizedGaussian(q), kernel="rbf", gamma=0.02).fit(X, y)
+        assert model.score(X, y) > 0.87
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"shapes": []}, "shapes must be a value or a sequence"),
+        ({"shapes": [3.0]}, r"q must lie in \(0, 2\]"),
+        ({"scales": ["evidenc"]}, "scale must be a positive number"),
+        ({"kernel": "rbf", "gammas": [-1.0]}, "gamma must be positive"),
+        ({"tol": 0.0}, "tol must be a positive number"),
+    ],
+)
+def test_bad_settings_are_said_in_a_sentence(settings, sentence, cross):
+    with pytest.raises(ValueError, match=sentence):
+        SparseBayesClassifierCV(**settings).fit(*cross)
+
+
+def test_a_failing_fit_leaves_nothing_behind(cross):
+    model = SparseBayesClassifierCV(shapes=[5.0])
+    with pytest.raises(ValueError, match="q must lie"):
+        model.fit(*cross)
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_the_path_is_drawn(searched):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        display = SparsityPathDisplay.from_estimator(searched)
+    np.testing.assert_array_equal(display.shapes, SHAPES)
+    assert display.chosen == searched.best_params_["prior__q"]
+    assert display.scores.max() == searched.best_score_
+    assert len(display.ax_.lines) >= 2
+    figure, ax = plt.subplots()
+    assert display.plot(ax=ax).figure_ is figure
+    plt.close("all")
