@@ -57,8 +57,11 @@ def variants(kind):
     for extra in VARIANTS:
         if extra.get("likelihood") == "logistic" and not is_classifier(kind()):
             continue
-        if set(extra) <= set(accepted):
-            yield kind(**small, **extra)
+        if not set(extra) <= set(accepted):
+            continue
+        if all(accepted[name].default == value for name, value in extra.items()):
+            continue  # that is the default, and checked already
+        yield kind(**small, **extra)
 
 
 CHECKED = [estimator for kind in public_estimators() for estimator in variants(kind)]

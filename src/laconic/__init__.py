@@ -3,8 +3,6 @@
 from .estimators import (
     GridRVMClassifier,
     GridRVMRegressor,
-    JCFOClassifier,
-    JCFORegressor,
     LaconicClassifier,
     LaconicRegressor,
     RVMClassifier,
@@ -19,8 +17,6 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "GridRVMClassifier",
     "GridRVMRegressor",
-    "JCFOClassifier",
-    "JCFORegressor",
     "LaconicClassifier",
     "LaconicRegressor",
     "RVMClassifier",

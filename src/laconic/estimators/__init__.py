@@ -2,7 +2,6 @@
 
 from .classifier import SparseBayesClassifier
 from .grid_rvm import GridRVMClassifier, GridRVMRegressor
-from .jcfo import JCFOClassifier, JCFORegressor
 from .laconic import LaconicClassifier, LaconicRegressor
 from .regressor import SparseBayesRegressor
 from .rvm import RVMClassifier, RVMRegressor
@@ -10,8 +9,6 @@ from .rvm import RVMClassifier, RVMRegressor
 __all__ = [
     "GridRVMClassifier",
     "GridRVMRegressor",
-    "JCFOClassifier",
-    "JCFORegressor",
     "LaconicClassifier",
     "LaconicRegressor",
     "RVMClassifier",

