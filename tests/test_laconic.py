@@ -621,7 +621,7 @@ def test_shifts_of_the_features_for_the_kernels_of_products(kind, kernel):
     [
         ("rbf", 1e6),
         (None, 1e6),
-        pytest.param("rbf", 1e8, marks=known("_spread takes a variance from two squares of 1e16")),
+        ("rbf", 1e8),
         (None, 1e8),
     ],
 )
@@ -728,33 +728,40 @@ def test_iris():
     np.testing.assert_array_equal(parallel.predict_proba(X), model.predict_proba(X))
 
 
+def wide(kind, n, p, seed):
+    """Return rows whose target is made by three features, with next to no noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    y = 4 * (X[:, 3] - X[:, 7] + X[:, 15]) + 0.3 * rng.normal(size=n)
+    return X, (y > 0).astype(int) if kind is LaconicClassifier else y
+
+
 @both
-@pytest.mark.parametrize(
-    "p",
-    [
-        300,
-        pytest.param(
-            2000,
-            marks=known(
-                "a ridge on 2000 features sees nothing in 60 rows", (UserWarning, AssertionError)
-            ),
-        ),
-    ],
-)
-def test_few_features_of_many(kind, p):
-    """An easy case: three features make the target, with next to no noise."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, p))
-    f = 4 * X[:, 3] - 4 * X[:, 70] + 4 * X[:, 150]
-    y = f + 0.3 * rng.normal(size=60)
-    y = (y > 0).astype(int) if kind is LaconicClassifier else y
-    started = time.process_time()
-    model = kind(kernel=None).fit(X, y)
+def test_few_features_of_many(kind):
+    found, started = 0, time.process_time()
+    for seed in range(5):
+        X, y = wide(kind, 60, 2000, seed)
+        model = survives(kind(kernel=None), X, y)
+        assert np.count_nonzero(model.coef_) == model.n_relevant_ <= 64
+        assert model.get_support().sum() == model.n_relevant_
+        size = min(3, len(model.path_) - 1)
+        three = model.with_kernels(size)
+        assert three.transform(X).shape == (60, size) if size else True
+        found += set(three.relevance_) == {3, 7, 15}
     assert time.process_time() - started < 20
-    assert model.get_support().sum() == model.n_relevant_ <= 64
-    assert model.transform(X).shape == (60, model.n_relevant_)
-    assert np.count_nonzero(model.coef_) == model.n_relevant_
-    assert set(model.with_kernels(3).relevance_) == {3, 70, 150}
+    assert found >= 3
+
+
+@known("a ridge on 2000 features sees next to nothing in 60 rows, so there is nothing to project")
+@both
+def test_few_features_of_many_predict(kind):
+    """The sparse regressor predicts these without fault (and the sparse classifier well)."""
+    score = []
+    for seed in range(3):
+        X, y = wide(kind, 60, 2000, seed)
+        X_test, y_test = wide(kind, 500, 2000, 100 + seed)
+        score.append(kind(kernel=None).fit(X, y).score(X_test, y_test))
+    assert np.mean(score) > 0.9
 
 
 @both
@@ -781,7 +788,13 @@ def test_kernels(kind, kernel):
         assert model.n_relevant_ <= 2
 
 
-@known("the reference is the worse of two peaks of the evidence at most widths of this kernel")
+def test_the_width_of_many_rows():
+    X, y = make_ripley(20_000, random_state=0)
+    X_test, y_test = make_ripley(2000, random_state=1)
+    model = LaconicClassifier().fit(X, y)
+    assert model.score(X_test, y_test) > 0.905
+
+
 def test_a_cubic_is_found():
     X, y = data(LaconicRegressor, 100)
     assert LaconicRegressor("poly").fit(X, y).score(X, y) > 0.7
@@ -991,18 +1004,15 @@ BAD = [
     pytest.param(
         {"gamma": None},
         "gamma must be a positive number",
-        marks=known("float() speaks", TypeError),
     ),
     pytest.param(
         {"gamma": np.ones(2)},
         "gamma must be a positive number",
-        marks=known("float() speaks", TypeError),
     ),
     ({"gamma": np.inf}, "gamma must be a positive number"),
     pytest.param(
         {"kernel": "precomputed"},
         "pass the kernel itself",
-        marks=known("it asks for a square matrix first, and refuses that too"),
     ),
     ({"kernel": "rbff"}, "Did you mean 'rbf'"),
     ({"kernel": RBF(-1)}, "gamma must be a positive number"),
@@ -1081,7 +1091,6 @@ def test_fit_is_repeatable_and_leaves_its_arguments_alone(kind):
     assert model.get_params() == params
 
 
-@known("gamma_ and kernel_ stay when kernel=None follows")
 @both
 def test_another_kernel_leaves_nothing_of_the_last(kind):
     X, y = data(kind)

@@ -83,6 +83,11 @@ class LaconicBase(KernelModel):
             "max_rank": (is_count(self.max_rank), "a positive whole number"),
         }
 
+    def _check_settings(self, X: Any) -> None:
+        if self._precomputed:
+            raise ValueError("kernel='precomputed' has no reference to project; pass the kernel itself.")
+        super()._check_settings(X)
+
     def _soften(self, reference: Reference, weight: Array) -> tuple[Array, Likelihood]:
         """Return a latent and a likelihood whose ``log_prob`` falls by the divergence from it."""
         raise NotImplementedError
@@ -104,9 +109,9 @@ class LaconicBase(KernelModel):
             made = resolve_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
             return Scaled(made, scales) if isinstance(self.kernel, str) else made
 
-        if not isinstance(self.gamma, str):
+        if is_positive(self.gamma):
             self.gamma_ = float(self.gamma)
-        elif self.gamma != "auto":
+        elif not isinstance(self.gamma, str) or self.gamma != "auto":
             raise ValueError(f"gamma must be a positive number or 'auto', got {self.gamma!r}.")
         elif isinstance(self.kernel, str) and self.kernel != "linear":
             self.gamma_ = best_gamma(
@@ -128,8 +133,8 @@ class LaconicBase(KernelModel):
 
     def _solve(self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> None:
         """Fit a reference for every output, project it, and publish what is needed of it."""
-        if self._precomputed:
-            raise ValueError("kernel='precomputed' has no reference to project; pass the kernel itself.")
+        for stale in ("gamma_", "kernel_"):  # of a fit with another kernel
+            self.__dict__.pop(stale, None)
         reports, end_reports = begin_reports(self, len(targets))
         if self.kernel is not None:
             self._choose_kernel(X, weight, targets, likelihood)
@@ -268,13 +273,12 @@ def _spread(X: Any, weight: Array) -> tuple[Array, float]:
     """
     share = weight / weight.sum()
     sparse: bool = issparse(X)
+    mean = np.asarray(share @ X, dtype=np.float64)
     if sparse:
-        mean, square = share @ X, share @ X.multiply(X)
+        square = np.asarray(share @ X.multiply(X), dtype=np.float64)
+        variance = np.maximum(square - mean**2, 0.0)
     else:
-        mean = share @ X
-        square = share @ (X - mean) ** 2 + mean**2
-    mean, square = np.asarray(mean, dtype=np.float64), np.asarray(square, dtype=np.float64)
-    variance = np.maximum(square - mean**2, 0.0)
+        variance = np.asarray(share @ (X - mean) ** 2, dtype=np.float64)
     noise = (8 * np.finfo(X.dtype).eps * np.abs(mean)) ** 2
     varies = variance > noise + 1e-300
     if not varies.any():

@@ -13,8 +13,9 @@ from ._reference import KernelMap, Reference
 
 # More rows than this do not change by much which width is best: so many at even steps are taken.
 _ROWS = 600
-# gamma is searched on powers of two of one over the mean squared distance, between these.
-_FROM, _TO, _START, _STRIDE = -6, 8, -2, 2
+# gamma is searched on powers of two of one over the mean squared distance, between these; first at the
+# ones of a coarse look, since there may be more than one hill.
+_FROM, _TO, _LOOK = -6, 8, (-5, -2, 1, 4)
 
 
 def best_gamma(
@@ -31,7 +32,7 @@ def best_gamma(
 ) -> float:
     """Return the ``gamma`` under which the references of all outputs predict best.
 
-    A hill is climbed: by factors of four until both neighbours are worse, then by factors of two.
+    After a coarse look the best hill is climbed, by factors of two, until both neighbours are worse.
 
     Parameters
     ----------
@@ -45,7 +46,10 @@ def best_gamma(
         Of the factorisation of a kernel matrix.
     """
     if X.shape[0] > _ROWS:
-        rows = np.linspace(0, X.shape[0] - 1, _ROWS).astype(np.intp)
+        # At even steps along a direction, so that the order of the rows does not matter.
+        direction = np.random.default_rng(0).normal(size=X.shape[1])
+        order = np.argsort(X @ direction, kind="stable")
+        rows = order[np.linspace(0, X.shape[0] - 1, _ROWS).astype(np.intp)]
         X, weight, targets = X[rows], weight[rows], [y[rows] for y in targets]
     known: dict[int, float] = {}
     starts = [1.0] * len(targets)  # each width begins at the precisions of the last
@@ -63,11 +67,10 @@ def best_gamma(
                 starts[k] = fitted.multiple
         return known[power]
 
-    best = _START
-    for stride in (_STRIDE, 1):
-        while True:
-            ahead = max((best - stride, best + stride), key=score)
-            if score(ahead) <= score(best):
-                break
-            best = ahead
+    best = max(_LOOK, key=score)
+    while True:
+        ahead = max((best - 1, best + 1), key=score)
+        if score(ahead) <= score(best):
+            break
+        best = ahead
     return float(2.0**best / distance)

@@ -96,7 +96,9 @@ class Belief:
         m = problem.latent(answer.weights, answer.intercept)
         v = answer.latent_variance(problem.design, r)
         new = cls(problem, full, kept, precisions, likelihood, answer, m, v, r, 0.0, offset)
-        return replace(new, objective=new.bound() - offset)
+        done = replace(new, objective=new.bound() - offset)
+        done.__dict__["learnt"] = new.learnt  # the dearest of what the bound is made of
+        return done
 
     def update(self, precisions: Precisions, likelihood: Likelihood, m: Array, v: Array) -> Belief:
         """Return the belief under other precisions, the likelihood touched elsewhere."""

@@ -16,6 +16,8 @@ _STEPS, _HALVINGS = 100, 30
 # It ends when the next step would gain less than this many nats: the determinant is of first order in
 # what is missing, the square root of this.
 _GAIN = 1e-16
+# What a step promises below this part of the value is lost in its rounding.
+_ROUNDING = 1e-13
 # The least degrees of freedom that a residual is credited with, as a part of the observations.
 _LEFT = 0.1
 # The least curvature of a row, as a part of the largest: its target stays finite.
@@ -86,6 +88,7 @@ def find_mode(problem: Problem, alpha: Array, likelihood: Likelihood, w: Array, 
     f = problem.latent(w, b)
     log_p, slope, curvature = likelihood.evaluate(y, f)
     value = float(weight @ log_p) - 0.5 * float(alpha @ w**2)
+    last = False
     for _ in range(_STEPS):
         curvature = np.maximum(curvature, _LEAST_CURVATURE * curvature.max(initial=0.0))
         r = weight * np.maximum(curvature, np.finfo(float).tiny)
@@ -93,8 +96,10 @@ def find_mode(problem: Problem, alpha: Array, likelihood: Likelihood, w: Array, 
         answer = ridge(problem.design, r, target, 1 / alpha, intercept=problem.intercept)
         dw, db = answer.weights - w, answer.intercept - b
         df = problem.latent(dw, db)
-        if float((weight * slope) @ df) - float((alpha * w) @ dw) <= _GAIN:
+        promise = float((weight * slope) @ df) - float((alpha * w) @ dw)
+        if last or promise <= _GAIN:
             break
+        last = promise <= _ROUNDING * abs(value)  # one more, and the value cannot tell
         for halving in range(_HALVINGS):
             step = 0.5**halving
             parts = likelihood.evaluate(y, f + step * df)

@@ -47,8 +47,8 @@ class Evidence(Component):
     """
 
     prunes = False
-    # As in Sequential: the factors only choose.
-    rank_tol = 1e-6
+    # All columns are weighted through the factors at first, and what is deleted hangs on small ones.
+    rank_tol = 1e-10
 
     def init(self, problem: Problem) -> Estimate:
         """Return all columns under one precision."""

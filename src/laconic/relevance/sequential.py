@@ -128,7 +128,7 @@ class Sequential(Component):
                 break
         if mode.objective - state.objective <= _CLOSE:
             finer, left = reestimate(mode, active, tol=_FINE)
-            if finer.objective >= mode.objective:
+            if finer.objective >= mode.objective - _COARSE:
                 mode, active = finer, left
         return Estimate.of(mode, active, problem.design.shape[1])
 
@@ -198,7 +198,9 @@ def reestimate(mode: Mode, active: Index, *, tol: float) -> tuple[Mode, Index]:
         alpha, kept = settle(mode.quadratic(), mode.alpha, tol=tol)
         smaller = kept.size < mode.w.size
         new = find_mode(mode.problem.keep(kept), alpha, mode.refit(), mode.w[kept], mode.b)
-        if new.objective <= mode.objective:  # the quadratic promised what the likelihood does not keep
+        # The quadratic may promise what the likelihood does not keep; a column that is worth next to
+        # nothing goes all the same.
+        if new.objective <= mode.objective - smaller * _COARSE:
             break
         gain, mode, active = new.objective - mode.objective, new, active[kept]
         if not smaller and gain <= tol:
