@@ -17,7 +17,7 @@ _STEPS, _HALVINGS = 100, 30
 # what is missing, the square root of this.
 _GAIN = 1e-16
 # What a step promises below this part of the value is lost in its rounding.
-_ROUNDING = 1e-13
+_ROUNDING = 1e-16
 # The least degrees of freedom that a residual is credited with, as a part of the observations.
 _LEFT = 0.1
 # The least curvature of a row, as a part of the largest: its target stays finite.

@@ -128,7 +128,7 @@ class Sequential(Component):
                 break
         if mode.objective - state.objective <= _CLOSE:
             finer, left = reestimate(mode, active, tol=_FINE)
-            if finer.objective >= mode.objective - _COARSE:
+            if finer.objective >= state.objective:
                 mode, active = finer, left
         return Estimate.of(mode, active, problem.design.shape[1])
 
