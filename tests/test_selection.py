@@ -181,15 +181,6 @@ def test_widths_come_from_the_distances():
     assert width_grid(np.ones((5, 2))) == [1.0]
 
 
-def test_a_wide_kernel_is_not_underrated():
-    # The evidence of a smooth kernel has one optimum a gap between eigenvalues; this one is 50 nats
-    # below another that only the labels' least squares shows.
-    X, y = make_cross(200, random_state=0)
-    for q in (1.5, 2.0):
-        model = SparseBayesClassifier(GeneralizedGaussian(q), kernel="rbf", gamma=0.02).fit(X, y)
-        assert model.score(X, y) > 0.87
-
-
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
