@@ -22,6 +22,8 @@ _ROUNDING = 1e-16
 _LEFT = 0.1
 # The least curvature of a row, as a part of the largest: its target stays finite.
 _LEAST_CURVATURE = 1e-10
+# And as a part of the row's own slope, for when all rows are saturated: no target beyond 1e30.
+_SHORTEST = 1e-30
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def find_mode(problem: Problem, alpha: Array, likelihood: Likelihood, w: Array, 
     last = False
     for _ in range(_STEPS):
         curvature = np.maximum(curvature, _LEAST_CURVATURE * curvature.max(initial=0.0))
-        r = weight * np.maximum(curvature, np.finfo(float).tiny)
+        r = weight * np.maximum(curvature, _SHORTEST * np.abs(slope) + np.finfo(float).tiny)
         target = f + weight * slope / r
         answer = ridge(problem.design, r, target, 1 / alpha, intercept=problem.intercept)
         dw, db = answer.weights - w, answer.intercept - b
