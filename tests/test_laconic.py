@@ -9,9 +9,8 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from numpy.polynomial.hermite_e import hermegauss
-from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
-from scipy.special import log_ndtr, ndtr
+from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
 from scipy.stats import multivariate_normal
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris, make_moons
@@ -228,11 +227,10 @@ def laplace(Phi, y, alpha, likelihood):
     return x, np.linalg.inv(H), evidence
 
 
-def alpha_of(reference, X, y, likelihood):
-    """Recover the precision from its multiple of the unit."""
-    Z = reference.coordinates.columns(X)
+def alpha_of(multiple, Z, y, likelihood):
+    """Return the precision from its multiple of the unit."""
     problem = Problem(DenseDesign(Z), y, likelihood, Jeffreys(), np.ones(len(y)), True)
-    return reference.multiple * first_precision(problem, problem.empty())
+    return multiple * first_precision(problem, problem.empty())
 
 
 @both
@@ -242,11 +240,11 @@ def test_reference_is_the_dense_model(kind):
     model = kind().fit(X, y)
     reference = model.reference_[0]
     K = kernel_matrix(model, X, X)
-    if kind is LaconicClassifier:
-        y, first, likelihood = 2.0 * y - 1, Probit(), Probit()
-    else:
-        first, likelihood = Gaussian(), Gaussian(model.noise_variance_)
-    alpha = alpha_of(reference, X, y, first)
+    likelihood = (
+        Gaussian(model.noise_variance_, estimate=False) if kind is LaconicRegressor else Probit()
+    )
+    y = y if kind is LaconicRegressor else 2.0 * y - 1
+    alpha = alpha_of(reference.multiple, reference.coordinates.columns(X), y, likelihood)
     x, covariance, _ = laplace(K, y, alpha, likelihood)
     for rows in (X, new):
         A = np.column_stack([kernel_matrix(model, X, rows), np.ones(len(rows))])
@@ -256,53 +254,67 @@ def test_reference_is_the_dense_model(kind):
         np.testing.assert_allclose(np.sqrt(v), deviation, rtol=0.03)
     np.testing.assert_allclose(reference.m, reference.latent(X)[0], atol=1e-8)
     np.testing.assert_allclose(reference.v, reference.latent(X)[1], rtol=1e-6)
-    # Nobody finds a better precision: the evidence at ours is the largest of a scan.
-    best = max(laplace(K, y, alpha * 2.0**k, likelihood)[2] for k in np.linspace(-3, 3, 13))
-    # MacKay's fixed point does not see that the curvature of a label's likelihood moves with the mode.
-    slack = 2.0 if kind is LaconicClassifier else 0.02
-    assert laplace(K, y, alpha, likelihood)[2] >= best - slack
 
 
-@pytest.mark.parametrize("likelihood", [Probit(), Logistic(), Gaussian()], ids=str)
+def explicit_score(kind, X, y, gamma, multiple):
+    """Evidence and rows left out, each by refitting without it, in nats."""
+    Z = np.exp(-gamma * ((X[:, None, :] - X[None, :, :]) ** 2 / X.var(axis=0)).sum(axis=2))
+    values, vectors = np.linalg.eigh(Z)
+    kept = np.cumsum(values**2) > 1e-4 * np.sum(values**2)  # what a reference leaves out
+    Z = Z @ vectors[:, kept]
+    likelihood = Gaussian() if kind is LaconicRegressor else Probit()
+    problem = Problem(DenseDesign(Z), y, likelihood, Jeffreys(), np.ones(len(y)), True)
+    mode = fit_shared(problem, multiple)
+    explicit = np.array([left_out(problem, mode, i) for i in range(len(y))])
+    return mode.objective + mode.likelihood.predictive(y, *explicit.T).sum()
+
+
+@both
+def test_width_and_precision_are_the_best_around(kind):
+    X, y = data(kind)
+    model = kind().fit(X, y)
+    y = y if kind is LaconicRegressor else 2.0 * y - 1
+    multiple = model.reference_[0].multiple
+    ours = explicit_score(kind, X, y, model.gamma_, multiple)
+    for wider, more in itertools.product((0.5, 1, 2), (10**-0.5, 1, 10**0.5)):
+        if (wider == 1) != (more == 1):
+            theirs = explicit_score(kind, X, y, model.gamma_ * wider, multiple * more)
+            assert theirs < ours + (0.3 if kind is LaconicClassifier else 0.05)
+
+
+@pytest.mark.parametrize("likelihood", [Probit(), Logistic(), Gaussian(0.7, estimate=False)], ids=str)
+def test_shared_precision_is_the_multiple_of_its_unit(likelihood):
+    rng = np.random.default_rng(0)
+    Phi = rng.normal(size=(40, 5))
+    y = np.where(Phi[:, 0] + rng.normal(size=40) > 0, 1.0, -1.0)
+    problem = Problem(DenseDesign(Phi), y, likelihood, Jeffreys(), np.ones(40), True)
+    for multiple in (1e-3, 1.0, 30.0):
+        mode = fit_shared(problem, multiple)
+        np.testing.assert_allclose(mode.alpha, alpha_of(multiple, Phi, y, likelihood))
+        x, _, _ = laplace(Phi, y, mode.alpha[0], likelihood)
+        np.testing.assert_allclose([*mode.w, mode.b], x, rtol=1e-6, atol=1e-9)
+        again = fit_shared(problem, multiple, fit_shared(problem, 10 * multiple))
+        np.testing.assert_allclose(again.w, mode.w, rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.parametrize("shape", [(40, 5), (20, 60)])
-def test_shared_precision_maximises_the_evidence(likelihood, shape):
+@pytest.mark.parametrize("multiple", [1e-2, 1.0])
+def test_shared_noise_makes_the_data_most_probable(shape, multiple):
+    """At a fixed ratio of noise and prior no other noise has a larger evidence, by its definition."""
     rng = np.random.default_rng(0)
     Phi = rng.normal(size=shape)
-    f = Phi @ rng.normal(size=shape[1]) / np.sqrt(shape[1])
-    y = f + 0.5 * rng.normal(size=shape[0])
-    if not isinstance(likelihood, Gaussian):
-        y = np.where(y > 0, 1.0, -1.0)
-    problem = Problem(DenseDesign(Phi), y, likelihood, Jeffreys(), np.ones(shape[0]), True)
-    mode = fit_shared(problem)
-    alpha = mode.alpha[0]
-    np.testing.assert_array_equal(mode.alpha, alpha)
+    y = 3 + Phi[:, 0] + 0.5 * rng.normal(size=shape[0])
+    problem = Problem(DenseDesign(Phi), y, Gaussian(), Jeffreys(), np.ones(shape[0]), True)
+    mode = fit_shared(problem, multiple)
+    ratio = float(mode.alpha[0] * mode.likelihood.noise)
+    away = np.linalg.qr(np.column_stack([np.ones(shape[0]), np.eye(shape[0])[:, 1:]]))[0][:, 1:]
 
-    def evidence(precision):
-        return find_mode(
-            problem, np.full(shape[1], precision), mode.likelihood, mode.w, mode.b
-        ).objective
+    def evidence(noise):  # of all that does not depend on the intercept
+        cov = noise * (np.eye(shape[0]) + Phi @ Phi.T / ratio)
+        return multivariate_normal(cov=away.T @ cov @ away).logpdf(away.T @ y)
 
-    scan = [evidence(alpha * 2.0**k) for k in np.linspace(-6, 6, 25)]
-    # For labels the fixed point is near the maximum only: it takes their curvature for constant.
-    assert mode.objective >= max(scan) - (0.02 if isinstance(likelihood, Gaussian) else 0.3)
-    np.testing.assert_allclose(alpha, mode.learnt.sum() / (mode.w @ mode.w), rtol=0.05)
-    # The objective is the log evidence: it differs between precisions as the explicit one does.
-    explicit = [laplace(Phi, y, alpha * c, mode.likelihood)[2] for c in (0.5, 3.0)]
-    np.testing.assert_allclose(
-        evidence(3 * alpha) - evidence(alpha / 2), explicit[1] - explicit[0], atol=1e-8
-    )
-    for start in (1e-3, 1e3):
-        other = fit_shared(problem, start)
-        assert abs(other.objective - mode.objective) < 0.02
-
-
-@known("the evidence of noise and precision has two peaks; the start decides which one is found")
-def test_shared_precision_is_the_best_of_all_starts():
-    X, y = make_sinc(100, random_state=0)
-    Z = RBF(0.5)(X / X.std(), X / X.std())
-    problem = Problem(DenseDesign(Z), y, Gaussian(), Jeffreys(), np.ones(100), True)
-    best = max(fit_shared(problem, start).objective for start in (1e-6, 1e-3))
-    assert fit_shared(problem).objective >= best - 0.1
+    best = max(evidence(mode.likelihood.noise * c) for c in np.geomspace(0.2, 5, 101))
+    assert evidence(mode.likelihood.noise) >= best - 1e-9
 
 
 def test_gaussian_evidence_is_exact():
@@ -317,8 +329,6 @@ def test_gaussian_evidence_is_exact():
     for alpha in (0.1, 1.0, 30.0):
         mode = find_mode(problem, np.full(4, alpha), problem.likelihood, np.zeros(4), 0.0)
         np.testing.assert_allclose(mode.objective, exact(alpha), rtol=1e-10)
-    best = minimize_scalar(lambda t: -exact(np.exp(t)), bounds=(-5, 12), method="bounded")
-    assert fit_shared(problem).objective >= -best.fun - 2e-3
 
 
 def test_shared_precision_at_its_ends():
@@ -329,12 +339,13 @@ def test_shared_precision_at_its_ends():
         for likelihood in (Gaussian(floor=1e-8), Probit()):
             target = y if isinstance(likelihood, Gaussian) else np.where(y > 0, 1.0, -1.0)
             problem = Problem(DenseDesign(Phi), target, likelihood, Jeffreys(), np.ones(30), True)
-            mode = fit_shared(problem)
-            assert np.isfinite(mode.w).all()
-            assert np.isfinite(mode.objective)
-            assert all(np.isfinite(part).all() for part in leave_one_out(mode))
+            for multiple in (1e-10, 1.0, 1e3):
+                mode = fit_shared(problem, multiple)
+                assert np.isfinite(mode.w).all()
+                assert np.isfinite(mode.objective)
+                assert all(np.isfinite(part).all() for part in leave_one_out(mode))
     problem = Problem(DenseDesign(Phi[:, :0]), noise, Gaussian(), Jeffreys(), np.ones(30), True)
-    mode = fit_shared(problem)
+    mode = fit_shared(problem, 0.1)
     np.testing.assert_allclose(mode.f, noise.mean())
     assert np.isfinite(leave_one_out(mode)[0]).all()
 
@@ -354,7 +365,7 @@ def test_leave_one_out_is_exact_for_gaussian_noise(shape):
     Phi = rng.normal(size=shape)
     y = Phi[:, 0] + 0.5 * rng.normal(size=shape[0])
     problem = Problem(DenseDesign(Phi), y, Gaussian(), Jeffreys(), np.ones(shape[0]), True)
-    mode = fit_shared(problem)
+    mode = fit_shared(problem, 0.1)
     m, v = leave_one_out(mode)
     explicit = np.array([left_out(problem, mode, i) for i in range(shape[0])])
     np.testing.assert_allclose(m, explicit[:, 0], rtol=1e-6, atol=1e-6)
@@ -367,7 +378,7 @@ def test_leave_one_out_is_close_for_labels(likelihood):
     Phi = rng.normal(size=(60, 4))
     y = np.where(Phi[:, 0] + 0.7 * rng.normal(size=60) > 0, 1.0, -1.0)
     problem = Problem(DenseDesign(Phi), y, likelihood, Jeffreys(), np.ones(60), True)
-    mode = fit_shared(problem)
+    mode = fit_shared(problem, 0.1)
     m, v = leave_one_out(mode)
     explicit = np.array([left_out(problem, mode, i) for i in range(60)])
     ours, theirs = likelihood.predictive(y, m, v), likelihood.predictive(y, *explicit.T)
@@ -396,15 +407,17 @@ def test_leave_one_out_of_a_repeated_row_leaves_one_copy():
 # ---- the path -------------------------------------------------------------------------------
 
 
-def integrated(m, v):
-    """The probability of the reference, by quadrature."""
+def integrated(reference, X):
+    """The probability of the reference: by quadrature, then as sure of itself as it should be."""
+    m, v = reference.latent(X)
     nodes, weights = hermegauss(60)
-    return ndtr(m[:, None] + np.sqrt(v)[:, None] * nodes) @ weights / weights.sum()
+    p = ndtr(m[:, None] + np.sqrt(v)[:, None] * nodes) @ weights / weights.sum()
+    return ndtr(reference.stretch * ndtri(p))
 
 
 def test_nats_of_a_classifier_are_the_divergence():
     X, _, model = fitted(LaconicClassifier)
-    p = integrated(*model.reference_[0].latent(X))
+    p = integrated(model.reference_[0], X)
     for k, lost in enumerate(nats(model)):
         log_q = model.with_kernels(k).predict_log_proba(X)
         entropy = np.where(p > 0, p * np.log(p), 0) + (1 - p) * np.log1p(-p)
@@ -419,6 +432,7 @@ def test_nats_of_a_logistic_classifier_are_the_divergence():
     nodes, weights = hermegauss(60)
     latent = m[:, None] + np.sqrt(v)[:, None] * nodes
     p = (1 / (1 + np.exp(-latent))) @ weights / weights.sum()
+    p = expit(model.reference_[0].stretch * logit(p))
     log_q = model.predict_log_proba(X)
     kl = p * (np.log(p) - log_q[:, 1]) + (1 - p) * (np.log(1 - p) - log_q[:, 0])
     np.testing.assert_allclose(nats(model)[model.n_relevant_], kl.mean(), rtol=0.05, atol=1e-4)
@@ -462,7 +476,12 @@ def test_the_smallest_model_within_the_tolerance(kind, tolerance):
     X, y, _ = fitted(kind)
     model = kind(tolerance=tolerance).fit(X, y)
     lost, k = nats(model), model.n_relevant_
-    assert lost[k] <= tolerance
+    if (lost > tolerance).all():  # the kernels of all rows do not reach it
+        assert "No larger set of kernels comes closer" in model.status_.message
+        assert k == np.argmin(lost)
+        assert len(lost) <= min(64, len(X))
+    else:
+        assert lost[k] <= tolerance
     assert (lost[:k] > tolerance).all()
     assert model.tolerance_ == tolerance
     assert f"{k} kernels" in model.status_.message
@@ -526,7 +545,7 @@ def test_with_kernels_is_what_a_fit_finds(kind):
 def test_the_projection_is_the_best_model_on_its_kernels():
     """No other weights on the kept kernels come closer to the reference."""
     X, _, model = fitted(LaconicClassifier)
-    p = integrated(*model.reference_[0].latent(X))
+    p = integrated(model.reference_[0], X)
     A = np.column_stack([model.kernel_(X, model.relevance_vectors_), np.ones(len(X))])
     w = np.append(np.ravel(model.dual_coef_), model.intercept_)
     np.testing.assert_allclose(model.decision_function(X), A @ w, atol=1e-9)
@@ -606,7 +625,6 @@ def test_scales_of_the_features_for_the_kernels_of_products(kind, kernel):
     np.testing.assert_allclose(says(kind(kernel).fit(Z, y), Z), says(model, X), rtol=1e-4, atol=1e-4)
 
 
-@known("the features are scaled inside, but not centred")
 @both
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 def test_shifts_of_the_features_for_the_kernels_of_products(kind, kernel):
@@ -752,8 +770,15 @@ def test_few_features_of_many(kind):
     assert found >= 3
 
 
-@known("a ridge on 2000 features sees next to nothing in 60 rows, so there is nothing to project")
-@both
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(
+            LaconicClassifier, marks=known("a ridge on 2000 features sees too little of 60 rows")
+        ),
+        LaconicRegressor,
+    ],
+)
 def test_few_features_of_many_predict(kind):
     """The sparse regressor predicts these without fault (and the sparse classifier well)."""
     score = []
@@ -954,7 +979,7 @@ def test_probabilities_are_as_good_as_the_reference_s():
     X, y = make_ripley(250, random_state=0)
     X_test, y_test = make_ripley(2000, random_state=1)
     model = LaconicClassifier().fit(X, y)
-    reference = integrated(*model.reference_[0].latent(X_test))
+    reference = integrated(model.reference_[0], X_test)
     ours = log_loss(y_test, model.predict_proba(X_test))
     assert ours <= log_loss(y_test, reference) + 0.01
     assert model.n_relevant_ <= 15
@@ -1142,3 +1167,16 @@ def test_no_warnings_on_hard_data():
         survives(LaconicClassifier(kernel=None), X, y)
         survives(LaconicRegressor(), X, rng.standard_cauchy(size=80))
         survives(LaconicRegressor(kernel=None), X, X[:, 0] ** 3)
+
+
+def test_with_kernels_of_classes_with_paths_of_different_lengths():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 4))
+    y = np.where(X[:, 0] > 0.3, 0, rng.integers(1, 3, size=50))  # the others cannot be told apart
+    model = LaconicClassifier().fit(X, y)
+    lengths = [sum(point.output == k for point in model.path_) - 1 for k in range(3)]
+    longest = model.with_kernels(max(lengths))
+    assert [sum(p.output == k for p in longest.path_) - 1 for k in range(3)] == lengths
+    np.testing.assert_allclose(longest.predict_proba(X).sum(axis=1), 1)
+    with pytest.raises(ValueError, match=f"from 0 to {max(lengths)}"):
+        model.with_kernels(max(lengths) + 1)

@@ -1023,3 +1023,10 @@ def test_an_interrupt_leaves_nothing_behind(kind):
         raise KeyboardInterrupt
 
     check_refused(kind(callbacks=interrupt), *problem(kind), None, KeyboardInterrupt)
+
+
+def test_a_kernel_that_vanishes_at_all_rows_has_no_error_bar_of_its_own():
+    model = RVMRegressor(kernel="linear").fit(np.zeros((20, 2)), np.arange(20.0))
+    mean, std = model.predict_dist(np.ones((2, 2)))
+    np.testing.assert_allclose(mean, 9.5)
+    np.testing.assert_allclose(std, model.predict_dist(np.zeros((2, 2)))[1])

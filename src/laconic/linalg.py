@@ -70,6 +70,11 @@ def _cholesky(matrix: Array) -> tuple[Array, bool]:
     return np.asarray(lower), info != 0
 
 
+def _backward(lower: Array, b: Array) -> Array:
+    """Return ``L^-T b``."""
+    return np.asarray(lapack.dtrtrs(lower, b, lower=1, trans=1)[0]) if b.size else b.copy()
+
+
 def _forward(lower: Array, b: Array) -> Array:
     """Solve with a lower triangular matrix."""
     if not b.size:
@@ -130,6 +135,10 @@ class Triangle:
     def solve(self, b: Array) -> Array:
         """Return ``L^-1 b``."""
         return _forward(self.lower, b)
+
+    def solve_transposed(self, b: Array) -> Array:
+        """Return ``L^-T b``."""
+        return _backward(self.lower, b)
 
 
 @dataclass(frozen=True)

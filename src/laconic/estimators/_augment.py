@@ -86,9 +86,9 @@ class Augmentation:
         else:
             middle = np.zeros(rank)
         gain = posterior.covariance_dot(cross.T)
-        level = max(level, np.finfo(float).tiny)
         height = max(second - mean**2, (_FLAT * level) ** 2)
-        alpha = level * (level / height)
+        # A kernel that vanishes at all rows has no height to be measured in: it is left out.
+        alpha = level * (level / height) if height > 0 else np.inf
         return cls(kernel, rows, triangle, middle, gain, square - cross @ gain, slope, alpha)
 
     def apply(

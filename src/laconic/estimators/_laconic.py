@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,26 +15,26 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._component import is_count, is_positive
-from .._protocols import Array, Basis, Index, Kernel, Likelihood
+from .._protocols import Array, Basis, Index, Likelihood
 from ..basis import Features, KernelBasis
-from ..design import Built, build_design
-from ..kernels import Scaled, resolve_kernel
+from ..design import Built, DenseDesign, build_design
 from ..posterior import GaussianPosterior
 from ..priors import Jeffreys
 from ..projection import best_columns
 from ..relevance import Mode, find_mode
 from ..solvers import Problem, Record, Status
 from ._callbacks import Reporter, begin_reports
+from ._family import Family
 from ._fit import Fit
 from ._model import KernelModel
 from ._reference import FeatureMap, KernelMap, Reference
-from ._widths import best_gamma
+from ._search import Search, first_look, multiple, rows_to_search, weigh_features
 
 # How much of a kernel matrix the reference and the search for columns may miss.
 _RANK_TOL = 1e-6
-# Columns that are looked at, as a multiple of those that may be kept, and the part of the tolerance at
-# which there is nothing left to add.
-_LOOK_FURTHER, _ENOUGH = 2, 0.1
+# Columns that are looked at, as a multiple of those that may be kept; the part of the tolerance at which
+# there is nothing left to add, and the nats a row at which there is not for any tolerance.
+_LOOK_FURTHER, _ENOUGH, _NOTHING = 2, 0.1, 2e-4
 # Columns that may be kept if nobody says otherwise.
 _MOST = 64
 # Prior precision of a projected weight, as a part of what the reference says of it: next to nothing, but
@@ -68,6 +69,7 @@ class LaconicBase(KernelModel):
     """Shared by classifier and regressor; they add the targets and what a reference says."""
 
     tolerance: float
+    weigh_features: bool
     max_kernels: int | None
     n_features_in_: int
 
@@ -75,10 +77,15 @@ class LaconicBase(KernelModel):
     degree = 3
     coef0 = 1.0
 
+    @property
+    def _most(self) -> int:
+        return _MOST if self.max_kernels is None else int(self.max_kernels)
+
     def _rules(self) -> dict[str, tuple[bool, str]]:
         counted = self.max_kernels is None or is_count(self.max_kernels)
         return {
             "tolerance": (is_positive(self.tolerance), "a positive number of nats"),
+            "weigh_features": (isinstance(self.weigh_features, bool), "True or False"),
             "max_kernels": (counted, "None or a positive whole number"),
             "max_rank": (is_count(self.max_rank), "a positive whole number"),
         }
@@ -88,56 +95,72 @@ class LaconicBase(KernelModel):
             raise ValueError("kernel='precomputed' has no reference to project; pass the kernel itself.")
         super()._check_settings(X)
 
+    def _calibrate(self, reference: Reference, dense: Problem) -> Reference:
+        """Return the reference as sure of itself as rows left out say that it should be."""
+        return reference
+
     def _soften(self, reference: Reference, weight: Array) -> tuple[Array, Likelihood]:
         """Return a latent and a likelihood whose ``log_prob`` falls by the divergence from it."""
         raise NotImplementedError
 
-    # ---- the kernel -----------------------------------------------------------------------
+    # ---- choose ---------------------------------------------------------------------------
 
-    def _make_basis(self, X: Array, weight: Array) -> Basis:
-        if self.kernel is None:
-            return Features(np.arange(X.shape[1]))
-        return KernelBasis.on_rows(self.kernel_, X)
-
-    def _choose_kernel(
-        self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood
-    ) -> None:
-        """Settle the kernel: on standardised features, with the width that predicts best."""
-        scales, distance = _spread(X, weight)
-
-        def kernel(gamma: float) -> Kernel:
-            made = resolve_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
-            return Scaled(made, scales) if isinstance(self.kernel, str) else made
-
-        if is_positive(self.gamma):
-            self.gamma_ = float(self.gamma)
-        elif not isinstance(self.gamma, str) or self.gamma != "auto":
+    def _family(self, X: Any, weight: Array) -> Family | None:
+        """Return the kernels to choose from; ``None`` for the features themselves."""
+        automatic = isinstance(self.gamma, str) and self.gamma == "auto"
+        if not automatic and not is_positive(self.gamma):
             raise ValueError(f"gamma must be a positive number or 'auto', got {self.gamma!r}.")
-        elif isinstance(self.kernel, str) and self.kernel != "linear":
-            self.gamma_ = best_gamma(
-                kernel,
-                distance,
-                X,
-                targets,
-                weight,
-                likelihood,
-                intercept=self.fit_intercept,
-                rank_tol=_RANK_TOL,
-                max_rank=int(self.max_rank),
-            )
-        else:
-            self.gamma_ = 1.0
-        self.kernel_ = kernel(self.gamma_)
+        if self.kernel is None:
+            return None
+        searched = automatic and isinstance(self.kernel, str) and self.kernel != "linear"
+        fixed = None if searched else 1.0 if automatic else float(self.gamma)
+        return Family.of(self.kernel, self.degree, self.coef0, fixed, X, weight)
+
+    def _choose(self, X: Any, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> float:
+        """Settle the kernel by what rows left out say; return the reference's precision."""
+        family, rows = self._family(X, weight), rows_to_search(X)
+        searched = family is not None and family.gamma is None
+        search = Search(
+            partial(self._coordinates, family),
+            searched,
+            X[rows],
+            [y[rows] for y in targets],
+            weight[rows],
+            likelihood,
+            self.fit_intercept,
+            np.ones(X.shape[1]),
+        )
+        point = search.climb(first_look(searched))
+        if family is None:
+            return multiple(point)
+        if searched and family.radial and self.weigh_features:
+            theta = weigh_features(search, point, family.unit)
+            if theta is not None:
+                search = search.weighing(theta)
+                point = search.climb([point])
+        self.gamma_ = family.gamma_at(point[0])
+        self.kernel_ = family.kernel_at(point[0], search.theta)
+        self.feature_scales_ = np.where(family.unit > 0, search.theta, 0.0)
+        return multiple(point)
+
+    def _coordinates(
+        self, family: Family | None, width: int, theta: Array, X: Any, weight: Array
+    ) -> KernelMap | FeatureMap:
+        """Return the coordinates of the reference of some rows."""
+        if family is None:
+            return FeatureMap.of(X, weight)
+        basis = KernelBasis.on_rows(family.kernel_at(width, theta), X)
+        return KernelMap.on(basis, rank_tol=_RANK_TOL, max_rank=int(self.max_rank))
 
     # ---- solve ----------------------------------------------------------------------------
 
     def _solve(self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> None:
         """Fit a reference for every output, project it, and publish what is needed of it."""
-        for stale in ("gamma_", "kernel_"):  # of a fit with another kernel
+        for stale in ("gamma_", "kernel_", "feature_scales_"):  # of a fit with another kernel
             self.__dict__.pop(stale, None)
         reports, end_reports = begin_reports(self, len(targets))
-        if self.kernel is not None:
-            self._choose_kernel(X, weight, targets, likelihood)
+        rows = X if self.kernel is not None else _dense(X)
+        precision = self._choose(rows, weight, targets, likelihood)
         built = build_design(
             self._make_basis(X, weight),
             X,
@@ -149,13 +172,17 @@ class LaconicBase(KernelModel):
         basis: Any = built.basis
         coordinates: KernelMap | FeatureMap
         if self.kernel is None:
-            coordinates = FeatureMap.of(_dense(X), weight)
+            coordinates = FeatureMap.of(rows, weight)
         else:
             coordinates = KernelMap.on(basis, built.pivots)
-        jobs = (
-            delayed(self._path)(coordinates, built, X, y, weight, likelihood, report)
-            for y, report in zip(targets, reports, strict=True)
-        )
+        dense = DenseDesign(np.ascontiguousarray(coordinates.columns(rows)))
+
+        def path(y: Array, report: Reporter) -> Path:
+            problem = Problem(dense.share(), y, likelihood, Jeffreys(), weight, self.fit_intercept)
+            reference = Reference.fit(coordinates, problem, precision)
+            return self._path(self._calibrate(reference, problem), problem, built, report)
+
+        jobs = (delayed(path)(y, report) for y, report in zip(targets, reports, strict=True))
         self._paths: list[Path] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
         end_reports()
         self._built = built._replace(design=None)  # type: ignore[arg-type]
@@ -168,46 +195,41 @@ class LaconicBase(KernelModel):
         self.tolerance_ = float(self.tolerance)
         self._settle([path.smallest(self.tolerance_) for path in self._paths])
 
-    def _path(
-        self,
-        coordinates: KernelMap | FeatureMap,
-        built: Built,
-        X: Any,
-        y: Array,
-        weight: Array,
-        likelihood: Likelihood,
-        report: Reporter,
-    ) -> Path:
+    def _make_basis(self, X: Array, weight: Array) -> Basis:
+        if self.kernel is None:
+            return Features(np.arange(X.shape[1]))
+        return KernelBasis.on_rows(self.kernel_, X)
+
+    def _path(self, reference: Reference, dense: Problem, built: Built, report: Reporter) -> Path:
         """Return the path of one output; runs in a worker."""
         report.begin()
+        weight = dense.weight
         began, total = time.perf_counter(), float(weight.sum())
-        rows = X if self.kernel is not None else _dense(X)
-        reference = Reference.fit(coordinates, rows, y, weight, likelihood, self.fit_intercept)
         target, soft = self._soften(reference, weight)
         exact, _, curvature = soft.evaluate(target, target)
         problem = Problem(built.design.share(), target, soft, Jeffreys(), weight, self.fit_intercept)
-        most = _MOST if self.max_kernels is None else int(self.max_kernels)
+        most = self._most
         columns = best_columns(
             problem.design,
             weight * np.maximum(curvature, 1e-10 * curvature.max()),
             target,
             intercept=self.fit_intercept,
             most=_LOOK_FURTHER * most,
-            enough=_ENOUGH * self.tolerance * total,
+            enough=min(_ENOUGH * self.tolerance, _NOTHING) * total,
         )[: most + 1]
         posteriors, nats, b = [], [], problem.empty().b
         for size, index in enumerate(columns):
             part = problem.keep(index)
             alpha = _STEADY * np.maximum(part.design.square_rmatvec(weight * curvature), 1e-300)
             mode = find_mode(part, alpha, soft, np.zeros(size), b)
-            posteriors.append(self._posterior(mode, reference, rows))
+            posteriors.append(self._posterior(mode, reference, dense))
             nats.append(float(weight @ (exact - soft.log_prob(target, mode.f))) / total)
             if report(Record(size + 1, -nats[-1], size, time.perf_counter() - began)):
                 break
         report.end()
         return Path(reference, columns[: len(nats)], posteriors, np.maximum(nats, 0.0))
 
-    def _posterior(self, mode: Mode, reference: Reference, X: Any) -> GaussianPosterior:
+    def _posterior(self, mode: Mode, reference: Reference, dense: Problem) -> GaussianPosterior:
         """Return the projected weights; where the reference's spread is in the target they have none."""
         k = mode.w.size
         return GaussianPosterior(
@@ -226,7 +248,9 @@ class LaconicBase(KernelModel):
                 f"{size} {kind} lose {lost:.2g} nats per observation of what the reference says "
                 f"(tolerance {self.tolerance_:.2g})."
             )
-            if lost > self.tolerance_:
+            if lost > self.tolerance_ and len(path.nats) <= self._most:
+                message += f" No larger set of {kind} comes closer."
+            elif lost > self.tolerance_:
                 message += " More would be needed: raise max_kernels or tolerance."
             history = [Record(k + 1, -nats, k, 0.0) for k, nats in enumerate(path.nats)]
             fits.append(
@@ -246,43 +270,22 @@ class LaconicBase(KernelModel):
         Parameters
         ----------
         k : int
-            At most as many as ``path_`` holds.
+            At most as many as ``path_`` holds; an output whose path is shorter has its longest model.
 
         Returns
         -------
         a copy of the model
         """
         check_is_fitted(self)
-        longest = min(len(path.columns) for path in self._paths) - 1
+        sizes = [len(path.columns) - 1 for path in self._paths]
+        longest = max(sizes)
         if not (k == 0 or is_count(k)) or k > longest:
             raise ValueError(f"k must be a whole number from 0 to {longest}, got {k!r}.")
         other = copy(self)
-        other._settle([int(k)] * len(self._paths))
+        other._settle([min(int(k), size) for size in sizes])
         return other
 
 
 def _dense(X: Any) -> Any:
     sparse: bool = issparse(X)
     return np.asarray(X.toarray() if sparse else X, dtype=np.float64)
-
-
-def _spread(X: Any, weight: Array) -> tuple[Array, float]:
-    """Return one over the variance of each feature, and the mean squared distance in those units.
-
-    Sparse features are not standardised one by one: a rare one is no more telling than a frequent one.
-    """
-    share = weight / weight.sum()
-    sparse: bool = issparse(X)
-    mean = np.asarray(share @ X, dtype=np.float64)
-    if sparse:
-        square = np.asarray(share @ X.multiply(X), dtype=np.float64)
-        variance = np.maximum(square - mean**2, 0.0)
-    else:
-        variance = np.asarray(share @ (X - mean) ** 2, dtype=np.float64)
-    noise = (8 * np.finfo(X.dtype).eps * np.abs(mean)) ** 2
-    varies = variance > noise + 1e-300
-    if not varies.any():
-        return np.zeros(mean.size), 1.0
-    if sparse:
-        return np.full(mean.size, 1 / variance.mean()), 2.0 * mean.size
-    return np.where(varies, 1 / np.where(varies, variance, 1.0), 0.0), 2.0 * int(varies.sum())

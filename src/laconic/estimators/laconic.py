@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +13,11 @@ from ..likelihoods import Binary, Gaussian, Soft
 from ..linalg import Triangle
 from ..posterior import GaussianPosterior
 from ..relevance import Mode
+from ..solvers import Problem
 from ._callbacks import with_callbacks
 from ._laconic import LaconicBase
 from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
-from ._reference import Reference
+from ._reference import Reference, best_stretch
 from ._threads import one_blas_thread
 
 # The least noise of a reference, as a part of the target's variance. One that passes through its data
@@ -26,10 +28,11 @@ _LEAST_NOISE = 1e-8
 class LaconicClassifier(BinaryPredictions, LaconicBase):
     r"""A classifier without decisions to make: as good as a Gaussian process, with a handful of kernels.
 
-    First a dense *reference* is fitted: a kernel on every row, one precision for all weights by the
-    evidence, the width of the kernel by how well rows are predicted that were left out, probabilities
-    integrated over the posterior. Then it is *projected*: the fewest kernels whose probabilities stay
-    within ``tolerance`` nats per observation of the reference's. Features are standardised inside.
+    First a dense *reference* is fitted: a kernel on every row, one precision for all weights. That
+    precision, the width of the kernel and what each feature counts in it are chosen by how well rows are
+    predicted that were left out; probabilities are integrated over the posterior. Then it is
+    *projected*: the fewest kernels whose probabilities stay within ``tolerance`` nats per observation of
+    the reference's. Features are standardised inside.
 
     Parameters
     ----------
@@ -37,9 +40,12 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         ``None`` projects onto the features themselves.
     gamma : float or "auto", default="auto"
         Of the named kernels, on standardised features; ``"auto"`` finds it.
-    tolerance : float, default=0.001
+    tolerance : float, default=0.002
         What the sparse model may lose: the mean Kullback-Leibler divergence between its probabilities
         and the reference's, in nats per observation.
+    weigh_features : bool, default=True
+        Whether a feature may count for more than another in the distance between rows. It does if the
+        weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
         Most kernels (or features) for each output; ``None`` is 64.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
@@ -62,10 +68,13 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     path_ : list of Point
         ``kernels, nats, output``: what the model of each size loses.
     reference_ : list of Reference
-        The dense model of each output; ``reference_[0].latent(X)`` is its latent's mean and variance.
+        The dense model of each output; ``reference_[0].latent(X)`` is its latent's mean and variance,
+        ``stretch`` the factor by which rows left out ask for more (or less) confidence.
     tolerance_ : float
     gamma_ : float
     kernel_ : Kernel
+    feature_scales_ : ndarray of shape (n_features,)
+        What each feature counts in the distance between rows, on average one.
     dual_coef_, coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, status_, history_
         As in :class:`SparseBayesClassifier`.
 
@@ -86,7 +95,8 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         kernel: Any = "rbf",
         *,
         gamma: Any = "auto",
-        tolerance: float = 0.001,
+        tolerance: float = 0.002,
+        weigh_features: bool = True,
         max_kernels: int | None = None,
         likelihood: Any = "probit",
         fit_intercept: bool = True,
@@ -98,6 +108,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         self.kernel = kernel
         self.gamma = gamma
         self.tolerance = tolerance
+        self.weigh_features = weigh_features
         self.max_kernels = max_kernels
         self.likelihood = likelihood
         self.fit_intercept = fit_intercept
@@ -131,10 +142,15 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         self._solve(X, weight, self._encode(y), likelihood)
         return self
 
+    def _calibrate(self, reference: Reference, dense: Problem) -> Reference:
+        binary: Any = reference.likelihood
+        t = binary.moderate(reference.left_m, reference.left_v)
+        return replace(reference, stretch=best_stretch(dense, t))
+
     def _soften(self, reference: Reference, weight: Array) -> tuple[Array, Any]:
         """Return the latent whose plain probability is the reference's integrated one."""
         binary: Any = reference.likelihood
-        return binary.moderate(reference.m, reference.v), Soft(binary)
+        return reference.stretch * binary.moderate(reference.m, reference.v), Soft(binary)
 
 
 class LaconicRegressor(GaussianPredictions, LaconicBase):
@@ -150,9 +166,12 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         ``None`` projects onto the features themselves.
     gamma : float or "auto", default="auto"
         Of the named kernels, on standardised features; ``"auto"`` finds it.
-    tolerance : float, default=0.001
+    tolerance : float, default=0.002
         What the sparse model may lose: the mean squared difference from the reference's mean over twice
         its predictive variance, in nats per observation.
+    weigh_features : bool, default=True
+        Whether a feature may count for more than another in the distance between rows. It does if the
+        weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
         Most kernels (or features); ``None`` is 64.
     likelihood : "gaussian" or Gaussian, default="gaussian"
@@ -170,7 +189,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
     ----------
     noise_variance_ : float
         Variance of the noise.
-    path_, reference_, tolerance_, gamma_, kernel_
+    path_, reference_, tolerance_, gamma_, kernel_, feature_scales_
         As in :class:`LaconicClassifier`.
     dual_coef_, coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, status_, history_
         As in :class:`SparseBayesRegressor`.
@@ -190,7 +209,8 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         kernel: Any = "rbf",
         *,
         gamma: Any = "auto",
-        tolerance: float = 0.001,
+        tolerance: float = 0.002,
+        weigh_features: bool = True,
         max_kernels: int | None = None,
         likelihood: Any = "gaussian",
         fit_intercept: bool = True,
@@ -201,6 +221,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         self.kernel = kernel
         self.gamma = gamma
         self.tolerance = tolerance
+        self.weigh_features = weigh_features
         self.max_kernels = max_kernels
         self.likelihood = likelihood
         self.fit_intercept = fit_intercept
@@ -242,15 +263,15 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         share = weight / weight.sum()
         return reference.m, Gaussian(float(noise.noise + share @ reference.v), estimate=False)
 
-    def _posterior(self, mode: Mode, reference: Reference, X: Any) -> GaussianPosterior:
+    def _posterior(self, mode: Mode, reference: Reference, dense: Problem) -> GaussianPosterior:
         r"""Return the projection of the reference's posterior, which is linear in its weights."""
-        plain = super()._posterior(mode, reference, X)
+        plain = super()._posterior(mode, reference, dense)
         if not mode.w.size:
             return plain
-        Z = reference.coordinates.columns(X)
         r, design = mode.r, mode.problem.design
-        away = Z - reference.posterior.centre
-        cross = design.rmatvec(r[:, None] * away)
+        kept = design.matvec(np.eye(mode.w.size))
+        cross = dense.design.rmatvec(r[:, None] * kept).T
+        cross = cross - np.outer(design.rmatvec(r), reference.posterior.centre)
         root = mode.ridge.root[:, None]
         onto = root * mode.ridge.factor.solve(root * cross)
         covariance = onto @ reference.posterior.covariance_dot(onto.T)

@@ -131,6 +131,13 @@ class Stationary(Kernel):
         gradient: Array = squares - 2 * np.einsum("ik,ik->k", A, S @ B)
         return gradient if unit == 1.0 else gradient * unit * unit
 
+    def slopes(self, X: Any, C: Any, w: Array) -> Array:
+        """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row of ``X``, of shape (n, p)."""
+        S = self.profile_slope(squared_distances(X, C)) * w
+        A, B, unit = centred(*as_pair(X, C))
+        gradients: Array = 2 * unit * (S.sum(axis=1)[:, None] * A - S @ B)
+        return gradients
+
 
 class DotProduct(Kernel):
     """A kernel of the inner product, ``K(x, c) = profile(x . c)``.

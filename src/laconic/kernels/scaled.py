@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from .._component import require
 from .._protocols import Array
 from ._base import Kernel
-from ._pairwise import scale_features, scale_pair
+from ._pairwise import densify, scale_features, scale_pair
 
 
 class Scaled(Kernel):
-    """Any kernel with a scale for each feature, ``K(sqrt(theta) o x, sqrt(theta) o c)``.
+    """Any kernel with a scale for each feature, ``K(sqrt(theta) o (x - o), sqrt(theta) o (c - o))``.
 
     A scale of zero removes its feature.
 
@@ -23,6 +23,9 @@ class Scaled(Kernel):
     kernel : Kernel
     scales : array-like of shape (p,)
         The non-negative feature scales theta.
+    origin : array-like of shape (p,) or None, default=None
+        The point that is moved to zero, for a kernel to which that matters; ``None`` moves nothing. It
+        fills a sparse matrix.
 
     Examples
     --------
@@ -33,9 +36,10 @@ class Scaled(Kernel):
            [0.135]])
     """
 
-    def __init__(self, kernel: Kernel, scales: ArrayLike) -> None:
+    def __init__(self, kernel: Kernel, scales: ArrayLike, origin: ArrayLike | None = None) -> None:
         self.kernel = kernel
         self.scales = scales
+        self.origin = origin
 
     def check(self) -> None:
         """Raise ``ValueError`` unless the scales are finite, not negative and one-dimensional."""
@@ -45,6 +49,11 @@ class Scaled(Kernel):
         allowed = allowed and bool(np.all(np.isfinite(theta) & (theta >= 0)))
         rule = "scales must be a list of finite numbers that are not negative"
         require(allowed, self, rule, self.scales)
+        if self.origin is not None:
+            origin = np.asarray(self.origin)
+            allowed = origin.shape == theta.shape and origin.dtype.kind in "fiu"
+            allowed = allowed and bool(np.isfinite(origin).all())
+            require(allowed, self, "origin must be None or a finite number per scale", self.origin)
         self.kernel.check()
 
     @property
@@ -52,20 +61,35 @@ class Scaled(Kernel):
         """Whether the inner kernel is positive semi-definite."""
         return self.kernel.positive
 
+    def slopes(self, X: Any, C: Any, w: Array) -> Array:
+        """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row, for a stationary kernel."""
+        inner: Any = self.kernel
+        scaled = scale_pair(*self._move(X, C), self.scales)
+        return np.asarray(np.sqrt(self.scales) * inner.slopes(*scaled, w))
+
+    def _move(self, X: Any, C: Any) -> tuple[Any, Any]:
+        if self.origin is None:
+            return X, C
+        origin = np.asarray(self.origin, dtype=np.float64)
+        A = densify(X) - origin
+        return A, A if C is X else densify(C) - origin
+
     def __call__(self, X: Any, C: Any) -> Array:
         """Return the inner kernel at the scaled features."""
-        return self.kernel(*scale_pair(X, C, self.scales))
+        return self.kernel(*scale_pair(*self._move(X, C), self.scales))
 
     def diag(self, X: Any) -> Array:
         """Return the inner diagonal at the scaled features."""
-        return self.kernel.diag(scale_features(X, self.scales))
+        return self.kernel.diag(scale_features(self._move(X, X)[0], self.scales))
 
     def gradient(self, X: Any, C: Any, W: Any) -> Array:
         """Return ``sum_ij W_ij d K(x_i, c_j) / d scales_k``, of shape (p,)."""
-        return self.kernel.scale_gradient(X, C, self.scales, W)
+        return self.kernel.scale_gradient(*self._move(X, C), self.scales, W)
 
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
         """Return the gradient for scales ``theta`` on top of the kernel's own."""
         scales = np.asarray(self.scales, dtype=np.float64)
+        if self.origin is not None:  # which theta would have to move as well
+            raise ValueError("Scaled: no scales fit on top of an origin; centre the features instead.")
         # the inner kernel sees theta * scales: the chain rule gives the factor
         return scales * self.kernel.scale_gradient(X, C, np.asarray(theta) * scales, W)

@@ -4,63 +4,50 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._protocols import Array
-from ..linalg import Quadratic, symmetric_eigen
+from .._protocols import Array, Likelihood
 from ..solvers import Problem
 from ._mode import Mode, find_mode
 from ._start import first_precision
 
-# Rounds of touching the likelihood anew, and the gain in nats after which there is no other.
-_ROUNDS, _GAIN = 50, 1e-3
-# Steps of the fixed point on one quadratic; each costs as little as there are eigenvalues.
-_STEPS = 200
-# No precision changes by more than this factor in one round: the quadratic holds around the mode.
-_LEAP = 100.0
-# Where the columns say nothing the best precision is infinite, and where they say all it is zero: beyond
-# this factor nobody could tell.
-_FARTHEST = 1e8
 
-
-def fit_shared(problem: Problem, start: float = 1.0) -> Mode:
-    r"""Return the mode under the one precision of all weights that makes the data most probable.
-
-    MacKay's fixed point :math:`\alpha = \gamma/\|w\|^2` with
-    :math:`\gamma = \sum\lambda_j/(\lambda_j + \alpha)`, in the eigenvectors of the Gram matrix: the
-    likelihood is touched a few times, and the fixed point found in between for next to nothing.
+def fit_shared(problem: Problem, multiple: float, near: Mode | None = None) -> Mode:
+    r"""Return the mode under one precision for all weights.
 
     Parameters
     ----------
     problem : Problem
-    start : float, default=1.0
-        Where to begin, as a multiple of the precision at which the prior says as much as one row.
+    multiple : float
+        The precision, as a multiple of the one at which the prior's latent varies as much as one row can
+        tell. With Gaussian noise it is thus in units of :math:`1/\sigma^2`, and the mode does not depend
+        on the noise, whose variance is the one that makes the data most probable:
+        :math:`\sigma^2 = (\|y - f\|^2 + \sigma^2\alpha\|w\|^2)/(n - 1)`.
+    near : Mode, optional
+        A mode of the same problem to begin at.
+
+    Returns
+    -------
+    Mode
     """
-    empty = problem.empty()
-    columns = problem.design.shape[1]
-    unit = first_precision(problem, empty)
-    alpha = np.full(columns, start * unit)
-    mode = find_mode(problem, alpha, empty.likelihood, np.zeros(columns), empty.b)
-    for _ in range(_ROUNDS if columns else 0):
-        best = _fixed_point(mode.quadratic(), float(mode.alpha[0]))
-        best = float(np.clip(best, unit / _FARTHEST, unit * _FARTHEST))
-        new = find_mode(problem, np.full(columns, best), mode.refit(), mode.w, mode.b)
-        gain, mode = new.objective - mode.objective, new
-        if abs(gain) <= _GAIN:
-            break
-    return mode
+    empty, columns = problem.empty(), problem.design.shape[1]
+    w, b = (np.zeros(columns), empty.b) if near is None else (near.w, near.b)
+    alpha = np.full(columns, multiple * first_precision(problem, empty))
+    mode = find_mode(problem, alpha, empty.likelihood, w, b)
+    likelihood = _most_probable(mode)
+    if likelihood is mode.likelihood:
+        return mode
+    curvature = likelihood.evaluate(problem.y, mode.f)[2]
+    alpha = alpha * (float(problem.weight @ curvature) / float(mode.r.sum()))
+    return find_mode(problem, alpha, likelihood, mode.w, mode.b)
 
 
-def _fixed_point(quadratic: Quadratic, alpha: float) -> float:
-    """Return the best shared precision for a quadratic log-likelihood."""
-    values, vectors = symmetric_eigen(quadratic.gram)
-    values = np.maximum(values, 0.0)
-    c, first = vectors.T @ quadratic.slope, alpha
-    for _ in range(_STEPS):
-        learnt, square = np.sum(values / (values + alpha)), np.sum((c / (values + alpha)) ** 2)
-        new = float(np.clip(learnt / max(square, 1e-300), first / _LEAP, first * _LEAP))
-        if abs(new - alpha) <= 1e-4 * alpha:
-            return new
-        alpha = new
-    return alpha
+def _most_probable(mode: Mode) -> Likelihood:
+    """Return the likelihood with the noise that makes the data most probable, weights integrated out."""
+    problem = mode.problem
+    total = float(problem.weight.sum())
+    seen = float(problem.weight @ (problem.y - mode.f) ** 2)
+    asked = float(mode.alpha @ mode.w**2) * total / float(mode.r.sum())  # by the prior
+    v = (seen + asked) / max(total - problem.intercept, 0.5 * total) - seen / total
+    return mode.likelihood.refit(problem.y, mode.f, problem.weight, problem.intercept, v)
 
 
 def leave_one_out(mode: Mode) -> tuple[Array, Array]:

@@ -1,0 +1,196 @@
+"""Width, precision and weights of the features, by how well the reference predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from .._protocols import Array, Index, Likelihood
+from ..design import DenseDesign
+from ..priors import Jeffreys
+from ..relevance import Mode, fit_shared, leave_one_out
+from ..solvers import Problem
+from ._reference import FeatureMap, KernelMap
+
+# More rows than this do not change by much what is best: so many at even steps are taken.
+_MOST_ROWS = 600
+# A step has to gain so many nats a row to be taken, or a flat hill would be walked to its end.
+_GAIN = 1e-4
+# Fewer rows than this do not tell which features matter more; and they have to tell it so clearly, in
+# standard errors of what is gained.
+_FEWEST_ROWS, _CLEARLY = 100, 2.0
+
+# Powers of two of the width, and powers of the square root of ten of the precision: where they are
+# searched, and where the search begins, since there may be more than one hill.
+Point = tuple[int, int]
+_FROM, _TO = (-6, -20), (8, 6)
+_WIDTHS, _PRECISIONS = (-5, -2, 1, 4), (0, -4)
+
+Maps = Callable[[int, Array, Any, Array], KernelMap | FeatureMap]
+
+
+def multiple(point: Point) -> float:
+    """Return the precision at a point, in the units of :func:`~laconic.relevance.fit_shared`."""
+    return float(10.0 ** (point[1] / 2))
+
+
+@dataclass(frozen=True)
+class Search:
+    """The references of some rows under kernels of every width and for every precision.
+
+    ``maps`` gives the coordinates of rows for a width and the weights of the features. What was fitted
+    is remembered.
+    """
+
+    maps: Maps
+    widths: bool  # whether there is a width to be searched
+    X: Any
+    targets: Sequence[Array]
+    weight: Array
+    likelihood: Likelihood
+    intercept: bool
+    theta: Array  # weights of the features
+    _problems: dict[int, list[Problem]] = field(default_factory=dict)
+    _modes: dict[Point, list[Mode]] = field(default_factory=dict)
+
+    def on(self, rows: Index) -> Self:
+        """Return the search on some of the rows."""
+        targets = [y[rows] for y in self.targets]
+        return self._anew(X=self.X[rows], targets=targets, weight=self.weight[rows])
+
+    def weighing(self, theta: Array) -> Self:
+        """Return the search with other weights of the features."""
+        return self._anew(theta=theta)
+
+    def _anew(self, **changes: Any) -> Self:
+        return replace(self, **changes, _problems={}, _modes={})
+
+    def modes(self, point: Point) -> list[Mode]:
+        """Return the mode of each output at a point."""
+        if point not in self._modes:
+            width = point[0]
+            if width not in self._problems:
+                columns = self.maps(width, self.theta, self.X, self.weight).columns(self.X)
+                design = DenseDesign(np.ascontiguousarray(columns))
+                self._problems[width] = [
+                    Problem(design, y, self.likelihood, Jeffreys(), self.weight, self.intercept)
+                    for y in self.targets
+                ]
+            # The last one of the same width is a good start.
+            near = [modes for p, modes in self._modes.items() if p[0] == width][-1:]
+            starts = near[0] if near else [None] * len(self.targets)
+            self._modes[point] = [
+                fit_shared(problem, multiple(point), start)
+                for problem, start in zip(self._problems[width], starts, strict=True)
+            ]
+        return self._modes[point]
+
+    def left_out(self, point: Point) -> Array:
+        """Return the log probability of each row's targets as if it had not been seen."""
+        return np.asarray(np.sum([left_out(mode) for mode in self.modes(point)], axis=0))
+
+    def climb(self, starts: Iterable[Point]) -> Point:
+        """Return the point that no step improves, from the best of some.
+
+        The nats with which rows left out are predicted and those of the evidence, in which the rows are
+        predicted one after the other, are added: either alone errs more often, the first where rows are
+        few, the second because Laplace's approximation is too timid.
+        """
+        scores: dict[Point, float] = {}
+
+        def score(point: Point) -> float:
+            if point not in scores:
+                evidence = sum(mode.objective for mode in self.modes(point))
+                scores[point] = evidence + float(self.weight @ self.left_out(point))
+            return scores[point]
+
+        best = max(starts, key=score)
+        least = _GAIN * float(self.weight.sum()) * len(self.targets)
+        while True:
+            ahead = max(self._around(best), key=score)
+            if score(ahead) <= score(best) + least:
+                return best
+            best = ahead
+
+    def _around(self, point: Point) -> list[Point]:
+        steps = ((1, 0), (-1, 0), (0, 1), (0, -1)) if self.widths else ((0, 1), (0, -1))
+        near = [(point[0] + i, point[1] + j) for i, j in steps]
+        return [
+            p for p in near if all(low <= x <= high for low, x, high in zip(_FROM, p, _TO, strict=True))
+        ]
+
+    def steepness(self, point: Point) -> Array:
+        """Return the mean squared slope of the latents along each feature."""
+        kernel_map: Any = self.maps(point[0], self.theta, self.X, self.weight)
+        squares = np.zeros(self.X.shape[1])
+        for mode in self.modes(point):
+            slopes = kernel_map.kernel.slopes(self.X, kernel_map.rows, kernel_map.weights(mode.w))
+            squares += self.weight @ slopes**2
+        return squares
+
+
+def left_out(mode: Mode) -> Array:
+    """Return the log probability of each target as if its row had not been seen."""
+    return mode.likelihood.predictive(mode.problem.y, *leave_one_out(mode))
+
+
+def first_look(widths: bool) -> list[Point]:
+    """Return where a search begins."""
+    return [(width, precision) for width in (_WIDTHS if widths else (0,)) for precision in _PRECISIONS]
+
+
+def rows_to_search(X: Any) -> Index:
+    """Return so many rows as are enough, in an order that does not depend on theirs."""
+    direction = np.random.default_rng(0).normal(size=X.shape[1])
+    order = np.argsort(X @ direction, kind="stable")
+    few = min(X.shape[0], _MOST_ROWS)
+    return np.asarray(order[np.linspace(0, X.shape[0] - 1, few).astype(np.intp)])
+
+
+def weigh_features(search: Search, point: Point, unit: Array) -> Array | None:
+    r"""Return the weights under which features count by how steeply the latent rises along them.
+
+    :math:`\theta_j \propto \sum_i (\partial f/\partial x_j)^2(x_i)`, in the units of the features: one
+    step of a recursive feature machine [R24]_. Its own rows would flatter it, so the weights that one
+    half of the rows gives have to make the other half's predictions clearly better, both ways.
+
+    Parameters
+    ----------
+    search : Search
+        With the features weighing alike.
+    point : (int, int)
+        Where its best model is.
+    unit : ndarray of shape (p,)
+        The squared unit of each feature, zero for one that does not vary.
+
+    Returns
+    -------
+    ndarray of shape (p,) or None
+        Weights of mean one over the features that vary; ``None`` if it does not help.
+
+    References
+    ----------
+    .. [R24] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin, Mechanism for feature learning in
+       neural networks and backpropagation-free machine learning models, Science 383 (2024).
+    """
+    varies = unit > 0
+    if search.X.shape[0] < _FEWEST_ROWS or varies.sum() < 2:
+        return None
+
+    def theta(part: Search, at: Point) -> Array:
+        steep = part.steepness(at) * unit
+        return np.asarray(steep / steep[varies].mean()) if steep.any() else varies.astype(float)
+
+    halves = [search.on(np.arange(first, search.X.shape[0], 2)) for first in (0, 1)]
+    best = [half.climb([point]) for half in halves]
+    gained = np.zeros(0)
+    for k, half in enumerate(halves):
+        other = half.weighing(theta(halves[1 - k], best[1 - k]))
+        gain = half.weight * (other.left_out(other.climb([best[k]])) - half.left_out(best[k]))
+        gained = np.append(gained, gain)
+        if gained.mean() * np.sqrt(gained.size) <= _CLEARLY * gained.std():
+            return None
+    return theta(search, point)
