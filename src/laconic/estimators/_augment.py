@@ -88,7 +88,7 @@ class Augmentation:
         gain = posterior.covariance_dot(cross.T)
         height = max(second - mean**2, (_FLAT * level) ** 2)
         # A kernel that vanishes at all rows has no height to be measured in: it is left out.
-        alpha = level * (level / height) if height > 0 else np.inf
+        alpha = level * (level / max(height, np.finfo(float).tiny)) if level > 0 else np.inf
         return cls(kernel, rows, triangle, middle, gain, square - cross @ gain, slope, alpha)
 
     def apply(
