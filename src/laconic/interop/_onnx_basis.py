@@ -36,7 +36,8 @@ def kernel_diagonal(kernel: Any, X: Tensor, n_features: int) -> Tensor:
         return left * kernel_diagonal(kernel.right, X, n_features)
     if isinstance(kernel, RBF | Matern):
         return zeros(X, n_features) + 1.0
-    return _known(_PROFILES, kernel, "kernel")(kernel, (X * X).sum())
+    squares = (X * X).sum() * float(getattr(kernel, "gamma", 1.0))
+    return _known(_PROFILES, kernel, "kernel")(kernel, squares)
 
 
 def _stationary(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
@@ -44,7 +45,9 @@ def _stationary(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
 
 
 def _dot_product(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
-    return _PROFILES[type(kernel)](kernel, X @ np.ascontiguousarray(centres.T))
+    # gamma belongs to the centres: a runtime may fuse a product with a number into the product of
+    # matrices before it, and keep that number in single precision.
+    return _PROFILES[type(kernel)](kernel, X @ (centres.T * float(getattr(kernel, "gamma", 1.0))))
 
 
 def _squared_distances(X: Tensor, centres: Centres) -> Tensor:
@@ -56,9 +59,9 @@ def _squared_distances(X: Tensor, centres: Centres) -> Tensor:
     shift = centres.mean(axis=0)
     A, B = X - shift, centres - shift
     norms = (B**2).sum(axis=1)
-    sq = (A * A).sum() + norms - A @ np.ascontiguousarray(2 * B.T)
+    sq: Tensor = (A * A).sum() + norms - A @ (2 * B.T)
     rounding = 8 * float(np.finfo(np.float64).eps)
-    return (sq < rounding * norms).where(0.0, sq)
+    return sq.below(rounding * norms).where(0.0, sq)
 
 
 def _rbf(kernel: RBF, sq: Tensor) -> Tensor:
@@ -66,7 +69,7 @@ def _rbf(kernel: RBF, sq: Tensor) -> Tensor:
 
 
 def _matern(kernel: Matern, sq: Tensor) -> Tensor:
-    a = (sq.sqrt() * (2 * np.sqrt(kernel.nu) * np.sqrt(kernel.gamma))).at_most(FARTHEST)
+    a = (sq.sqrt() * float(2 * np.sqrt(kernel.nu) * np.sqrt(kernel.gamma))).at_most(FARTHEST)
     decay = (-a).exp()
     if kernel.nu == 0.5:
         return decay
@@ -74,7 +77,8 @@ def _matern(kernel: Matern, sq: Tensor) -> Tensor:
 
 
 def _polynomial(kernel: Polynomial, s: Tensor) -> Tensor:
-    base = s * float(kernel.gamma) + float(kernel.coef0)
+    """Return the power of ``s``, which has ``gamma`` in it."""
+    base = s + float(kernel.coef0)
     result, exponent = base, int(kernel.degree)
     for digit in bin(exponent)[3:]:  # from the second binary digit on: square, multiply
         result = result * result
@@ -83,11 +87,17 @@ def _polynomial(kernel: Polynomial, s: Tensor) -> Tensor:
 
 
 def _scaled(kernel: Scaled, X: Tensor, centres: Centres) -> Tensor:
-    root = np.sqrt(np.asarray(kernel.scales, dtype=np.float64))
-    used = np.flatnonzero(root)
-    if 0 < used.size < root.size:  # a device need not hold features that do not count
+    """Push the scales down to where the features are, and leave out those that do not count."""
+    inner, scales = kernel.kernel, np.asarray(kernel.scales, dtype=np.float64)
+    if type(inner) is Scaled:
+        return _scaled(Scaled(inner.kernel, scales * np.asarray(inner.scales)), X, centres)
+    if type(inner) in (Sum, Product):
+        parts = (Scaled(part, scales) for part in (inner.left, inner.right))
+        return kernel_columns(type(inner)(*parts), X, centres)
+    root, used = np.sqrt(scales), np.flatnonzero(scales)
+    if 0 < used.size < root.size:
         X, centres, root = X.columns(used), centres[:, used], root[used]
-    return kernel_columns(kernel.kernel, X * root, centres * root)
+    return kernel_columns(inner, X * root, centres * root)
 
 
 _PROFILES: dict[type, Callable[..., Tensor]] = {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 # Of the operators; old enough for runtimes on devices, new enough for all that is used.
-OPSET = 17
+OPSETS = {"": 17, "ai.onnx.ml": 3}
 # Of the file; the first that knows this opset.
 IR = 8
 
@@ -19,7 +19,6 @@ def import_onnx() -> Any:
     """Return the package, or say how to get it."""
     try:
         import onnx
-        import onnx.compose
     except ImportError as error:
         raise ImportError('to_onnx needs the package onnx: pip install "laconic[onnx]".') from error
     return onnx
@@ -72,6 +71,8 @@ class Tensor:
 
     graph: Graph
     name: str
+    # An array on the left leaves the operation to the tensor.
+    __array_ufunc__: ClassVar[None] = None
 
     def __add__(self, other: Value) -> Tensor:
         return self.graph.op("Add", self, other)
@@ -103,10 +104,12 @@ class Tensor:
     def __neg__(self) -> Tensor:
         return self.graph.op("Neg", self)
 
-    def __lt__(self, other: Value) -> Tensor:
+    def below(self, other: Value) -> Tensor:
+        """Return where it is less."""
         return self.graph.op("Less", self, other)
 
-    def __gt__(self, other: Value) -> Tensor:
+    def above(self, other: Value) -> Tensor:
+        """Return where it is greater."""
         return self.graph.op("Greater", self, other)
 
     def exp(self) -> Tensor:

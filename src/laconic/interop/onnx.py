@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import importlib
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
 from ..estimators._grid import GridRVMBase
 from ..estimators._model import KernelModel
 from ..likelihoods import Logistic, Probit
+from ..linalg import symmetric_eigen
 from ..posterior import GaussianPosterior
+from ..selection._search import SparseBayesSearch
 from ._onnx_basis import basis_columns, dense, kernel_columns, kernel_diagonal, zeros
-from ._onnx_graph import IR, OPSET, Graph, Tensor, import_onnx
+from ._onnx_graph import IR, OPSETS, Graph, Tensor, import_onnx
+from ._onnx_pipeline import Table, transform, turn_back, word_columns
 from ._onnx_special import expit, log_expit, log_probit, logistic_normal_logit, probit
 
 # Name of the batch dimension, which is free.
 _ROWS = "rows"
 
+# By name a tensor, its type unless it is the graph's number, and its width unless it is a vector.
+Results: TypeAlias = dict[str, tuple[Tensor, int | None, int | None]]
 
-def to_onnx(model: Any, X: Any = None, *, dtype: str = "float64", std: bool = True) -> Any:
+
+def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     """Return a fitted model as an ONNX graph that predicts what the model predicts.
 
     A classifier's graph has the outputs ``label`` and ``probabilities``, integrated over the posterior
@@ -31,18 +38,14 @@ def to_onnx(model: Any, X: Any = None, *, dtype: str = "float64", std: bool = Tr
     ``predict_dist`` gives). The one input is ``X``, with as many rows as one likes. Only what was kept
     is in the graph.
 
-    Needs ``pip install "laconic[onnx]"``, and any runtime to run it, such as onnxruntime.
+    Needs ``pip install "laconic[onnx]"``, and a runtime such as onnxruntime to run it.
 
     Parameters
     ----------
     model : estimator
         A fitted classifier or regressor on features or with kernels of :mod:`laconic.kernels`; a search
-        among such, of which the best is taken; or a pipeline that ends in one, whose other steps
-        skl2onnx knows. What has a precomputed kernel, a function for a kernel or a class of your own
-        has no graph.
-    X : data frame or array, default=None
-        A few rows as a pipeline takes them. Needed by a pipeline that was fitted on a data frame: its
-        graph has one input for each column, of the column's type.
+        among such, of which the best is taken; or a pipeline that ends in one. What has a precomputed
+        kernel, a function for a kernel or a class of your own has no graph.
     dtype : {"float64", "float32"}, default="float64"
         Numbers of the graph and of its input. float32 is half the size and good to about six digits
         where weights do not cancel.
@@ -61,6 +64,11 @@ def to_onnx(model: Any, X: Any = None, *, dtype: str = "float64", std: bool = Tr
     rows. :class:`~laconic.RVMRegressor` widens its ``std`` away from the data, for which the graph needs
     the square of as many numbers as the kernel matrix has rank.
 
+    A pipeline may scale, impute, encode categories and select, each by the usual class of scikit-learn,
+    also column by column. If some of its columns are words, the graph has one input of shape
+    ``(rows, 1)`` for each column that matters, by the column's name; a word that is missing is empty.
+    A target that was standardised is turned back.
+
     Examples
     --------
     >>> import numpy as np, onnxruntime
@@ -74,64 +82,92 @@ def to_onnx(model: Any, X: Any = None, *, dtype: str = "float64", std: bool = Tr
     >>> bool(np.allclose(probabilities, model.predict_proba(X), atol=1e-9))
     True
     """
-    onnx = import_onnx()
+    helper = import_onnx().helper
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}.")
-    while hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
-    if isinstance(model, Pipeline):
-        from ._onnx_pipeline import export_pipeline
+    _check(_descend(model, -1))
+    graph, number = Graph(np.dtype(dtype)), helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    table, inputs = _inputs(graph, _descend(model, 0), number)
+    outputs = []
+    for name, (tensor, kind, width) in _write(model, table, std).items():
+        graph.output(tensor, name)
+        shape = [_ROWS] if width is None else [_ROWS, width]
+        outputs.append(helper.make_tensor_value_info(name, kind or number, shape))
+    used = {name for node in graph.nodes for name in node.input}
+    inputs = [each for each in inputs if each.name in used]
+    made = helper.make_graph(graph.nodes, type(model).__name__, inputs, outputs, graph.constants)
+    return helper.make_model(
+        made,
+        producer_name="laconic",
+        producer_version=importlib.import_module(__package__.split(".")[0]).__version__,
+        opset_imports=[helper.make_opsetid(*each) for each in OPSETS.items()],
+        ir_version=IR,
+    )
 
-        return export_pipeline(model, X, dtype, std)
-    check_exportable(model)
-    return make_model(onnx, model, np.dtype(dtype), std)
+
+# ---- what is around a model ---------------------------------------------------------------
 
 
-def check_exportable(model: Any) -> None:
+def _descend(model: Any, step: int) -> Any:
+    """Return the first (0) or the last (-1) of all steps, inside of whatever is around them."""
+    while True:
+        if hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif isinstance(model, TransformedTargetRegressor):
+            model = getattr(model, "regressor_", model.regressor)
+        elif isinstance(model, Pipeline):
+            model = model.steps[step][1]
+        else:
+            return model
+
+
+def _check(model: Any) -> None:
     """Raise, in a sentence, unless this is a fitted model of ours on features or kernels."""
-    if not isinstance(model, KernelModel):
+    if not isinstance(model, KernelModel | SparseBayesSearch):
+        name = model.__name__ if isinstance(model, type) else type(model).__name__
         raise TypeError(
-            f"to_onnx needs a model of laconic, a search or a pipeline that ends in one, "
-            f"got {type(model).__name__ if not isinstance(model, type) else model.__name__}."
+            f"to_onnx needs a model of laconic, or a search or a pipeline that ends in one, got {name}."
         )
-    if not model.__sklearn_is_fitted__():
+    if isinstance(model, SparseBayesSearch) or not model.__sklearn_is_fitted__():
         raise NotFittedError(f"to_onnx needs a fitted model: fit the {type(model).__name__} first.")
     if model._precomputed:
         raise ValueError("to_onnx needs the kernel itself: a precomputed one cannot be evaluated.")
 
 
-def make_model(onnx: Any, model: Any, dtype: np.dtype[Any], std: bool, given: int | None = None) -> Any:
-    """Return the graph of one estimator; ``given`` is the type of its input, if not ``dtype``."""
-    helper = onnx.helper
-    number = helper.np_dtype_to_tensor_dtype(dtype)
-    shape = _sample_shape(model)
-    graph = Graph(dtype)
-    rows = Tensor(graph, "X")
-    if given is not None and given != number:
-        rows = graph.op("Cast", rows, to=number)
-    if len(shape) > 1:
-        rows = graph.op("Reshape", rows, np.array([-1, prod(shape)]))
-    results = predictions(model, rows, std)
-    outputs = []
-    for name, (tensor, kind, width) in results.items():
-        graph.output(tensor, name)
-        sizes = [_ROWS] if width is None else [_ROWS, width]
-        outputs.append(helper.make_tensor_value_info(name, kind or number, sizes))
-    made = helper.make_graph(
-        graph.nodes,
-        type(model).__name__,
-        [helper.make_tensor_value_info("X", given or number, [_ROWS, *shape])],
-        outputs,
-        graph.constants,
-    )
-    version = importlib.import_module(__package__.split(".")[0]).__version__
-    return helper.make_model(
-        made,
-        producer_name="laconic",
-        producer_version=version,
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR,
-    )
+def _write(model: Any, table: Table, std: bool) -> Results:
+    """Return what a model says of its rows, from inside of whatever is around it."""
+    if hasattr(model, "best_estimator_"):
+        return _write(model.best_estimator_, table, std)
+    if isinstance(model, Pipeline):
+        *steps, (_, last) = model.steps
+        for _, step in steps:
+            table = transform(step, table)
+        return _write(last, table, std)
+    if isinstance(model, TransformedTargetRegressor):
+        mean, kind, width = _write(model.regressor_, table, std=False)["mean"]
+        return {"mean": (turn_back(model.transformer_, mean), kind, width)}
+    return _predictions(model, table.matrix(), std)
+
+
+def _inputs(graph: Graph, first: Any, number: int) -> tuple[Table, list[Any]]:
+    """Return what goes into the first step, and how it is declared."""
+    onnx = import_onnx()
+    if not hasattr(first, "n_features_in_"):
+        raise NotFittedError(f"to_onnx needs a fitted model: fit the {type(first).__name__} first.")
+    n_features, declare = int(first.n_features_in_), onnx.helper.make_tensor_value_info
+    words = word_columns(first)
+    if not words:
+        shape, X = _sample_shape(first), Tensor(graph, "X")
+        declared = declare("X", number, [_ROWS, *shape])
+        if len(shape) > 1:
+            X = graph.op("Reshape", X, np.array([-1, prod(shape)]))
+        return Table(((X, n_features),)), [declared]
+    if not hasattr(first, "feature_names_in_"):
+        raise ValueError("to_onnx needs names for columns of words: fit the pipeline on a data frame.")
+    names = [str(name) for name in first.feature_names_in_]
+    kinds = [onnx.TensorProto.STRING if k in words else number for k in range(n_features)]
+    declarations = [declare(name, kind, [_ROWS, 1]) for name, kind in zip(names, kinds, strict=True)]
+    return Table(tuple((Tensor(graph, name), 1) for name in names)), declarations
 
 
 def _sample_shape(model: Any) -> tuple[int, ...]:
@@ -144,7 +180,7 @@ def _sample_shape(model: Any) -> tuple[int, ...]:
 # ---- from rows to predictions -------------------------------------------------------------
 
 
-def predictions(model: Any, X: Tensor, std: bool) -> dict[str, tuple[Tensor, int | None, int | None]]:
+def _predictions(model: Any, X: Tensor, std: bool) -> Results:
     """Return what a model says of its rows: by name the tensor, its type if special, its width."""
     Phi = basis_columns(model.basis_, X, model.n_features_in_)
     m = _means(model, Phi)
@@ -156,7 +192,7 @@ def predictions(model: Any, X: Tensor, std: bool) -> dict[str, tuple[Tensor, int
             "label": (_label(t, classes), kind, None),
             "probabilities": (_probabilities(model, t), None, classes.size),
         }
-    results = {"mean": (m.flat(), None, None)}
+    results: Results = {"mean": (m.flat(), None, None)}
     if std:
         v = _variances(model, Phi, X)
         v = zeros(X, model.n_features_in_) if v is None else v
@@ -199,11 +235,11 @@ def _part(model: Any, Phi: Tensor, output: int) -> Tensor:
 def _variance(posterior: GaussianPosterior, Phi: Tensor) -> Tensor:
     away = Phi - np.asarray(posterior.centre, dtype=np.float64)
     if posterior.prior_root is None:
-        turned = away @ np.ascontiguousarray(posterior.root.T)
+        turned = away @ posterior.root.T
         v = (turned * turned).sum()
     else:
         away = away * np.asarray(posterior.prior_root, dtype=np.float64)
-        learnt = away @ np.ascontiguousarray(posterior.root)
+        learnt = away @ posterior.root
         v = (away * away).sum() - (learnt * learnt).sum()
     return v.at_least(0.0) + float(posterior.spread)
 
@@ -214,18 +250,21 @@ def _augmented(model: Any, X: Tensor, Phi: Tensor, v: Tensor) -> Tensor:
     if extra is None:
         return v
     posterior, rows = model.posteriors_[0], dense(extra.rows)
-    if not rows.shape[0]:
-        return v
-    # The rows' kernels, turned so that they are independent: c = L^-1 k(P, x).
+    # With c = L^-1 k(P, x) folded into what it meets, one square matrix is left: s = |R c|^2.
     turn = extra.triangle.solve(np.eye(rows.shape[0]))
-    c = kernel_columns(extra.kernel, X, rows) @ np.ascontiguousarray(turn.T)
-    e = kernel_diagonal(extra.kernel, X, model.n_features_in_) - c @ extra.middle[:, None]
+    values, vectors = symmetric_eigen(extra.excess)
+    seen = values > np.finfo(np.float64).eps * max(values[-1], 0.0)
+    turned = np.sqrt(values[seen])[:, None] * (vectors[:, seen].T @ turn)
+    k = kernel_columns(extra.kernel, X, rows)
+    e = kernel_diagonal(extra.kernel, X, model.n_features_in_) - k @ (turn.T @ extra.middle)[:, None]
     if posterior.mean.size:
         away = _part(model, Phi, 0) - np.asarray(posterior.centre, dtype=np.float64)
-        e = e - (away * (c @ np.ascontiguousarray(extra.gain.T))).sum()
-    s = (c * (c @ np.ascontiguousarray(extra.excess.T))).sum().at_least(0.0)
+        e = e - (away * (k @ (extra.gain @ turn).T)).sum()
+    seen_from = k @ turned.T
+    s = (seen_from * seen_from).sum() if seen.any() else zeros(X, model.n_features_in_)
     known = (s + float(extra.alpha)).at_least(float(np.finfo(X.graph.dtype).tiny))
-    return v + e * e / known
+    widened: Tensor = v + e * e / known
+    return widened
 
 
 # ---- classes ------------------------------------------------------------------------------
@@ -257,7 +296,7 @@ def _probabilities(model: Any, t: Tensor) -> Tensor:
     kind = _likelihood(model)
     if model.classes_.size == 2:
         link = probit if kind is Probit else expit
-        return link(-t).beside(link(t))
+        return link((-t).beside(t))
     log_link = log_probit if kind is Probit else log_expit
     return t.graph.op("Softmax", log_link(t), axis=1)
 
@@ -266,7 +305,7 @@ def _label(t: Tensor, classes: np.ndarray[Any, Any]) -> Tensor:
     graph = t.graph
     if classes.size == 2:
         onnx = import_onnx()
-        index = graph.op("Cast", (t > 0.0).flat(), to=onnx.TensorProto.INT64)
+        index = graph.op("Cast", t.above(0.0).flat(), to=onnx.TensorProto.INT64)
     else:
         index = graph.op("ArgMax", t, axis=1, keepdims=0)
     return graph.op("Gather", graph.verbatim(classes), index, axis=0)
