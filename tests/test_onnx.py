@@ -55,13 +55,13 @@ onnxruntime = pytest.importorskip("onnxruntime", reason="the graphs are run by o
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 RNG = np.random.default_rng(0)
-X, Y = make_ripley(80, random_state=0)
-X = np.column_stack([X, RNG.normal(size=80)])
+X, Y = make_ripley(50, random_state=0)
+X = np.column_stack([X, RNG.normal(size=50)])
 THREE = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)
 WORDS = np.array(["no", "perhaps", "yes"])[THREE]
-TARGET = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * RNG.normal(size=80) + 2.0
+TARGET = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * RNG.normal(size=50) + 2.0
 # Rows that were seen, rows that were not, and rows far away.
-NEW = np.concatenate([X, RNG.normal(size=(50, 3)), 10 * RNG.normal(size=(20, 3)), np.zeros((1, 3))])
+NEW = np.concatenate([X, RNG.normal(size=(30, 3)), 10 * RNG.normal(size=(20, 3)), np.zeros((1, 3))])
 
 
 def run(graph, feed):
@@ -157,20 +157,21 @@ def test_every_kernel_that_is_offered_has_a_graph():
     assert concrete - covered == {FunctionKernel}
 
 
-GRID, YGRID, _ = make_grid(60, (4, 3), relevant=(2, 2), random_state=0)
-CUBE, YCUBE, _ = make_grid(60, (3, 2, 2), relevant=(2, 1, 1), random_state=0)
+GRID, YGRID, _ = make_grid(40, (4, 3), relevant=(2, 2), random_state=0)
+CUBE, YCUBE, _ = make_grid(40, (3, 2, 2), relevant=(2, 1, 1), random_state=0)
 
 
 @pytest.mark.parametrize("combine", ["product", "sum"])
 def test_grids(combine):
-    agree(GridRVMRegressor(combine=combine).fit(GRID, YGRID), GRID)
-    agree(GridRVMClassifier(combine=combine).fit(CUBE, YCUBE > 0), CUBE)
+    combine = {"combine": combine, "max_iter": 20}
+    agree(GridRVMRegressor(**combine).fit(GRID, YGRID), GRID)
+    agree(GridRVMClassifier(**combine).fit(CUBE, YCUBE > 0), CUBE)
     three = np.digitize(YGRID, [-1.0, 1.0])
-    agree(GridRVMClassifier(combine=combine, likelihood="probit").fit(GRID, three), GRID)
-    flat = GRID.reshape(60, -1)
-    agree(GridRVMRegressor(grid_shape=(4, 3), combine=combine).fit(flat, YGRID), flat)
-    agree(GridRVMRegressor(combine=combine, basis="per_feature_rbf").fit(X, TARGET), NEW)
-    agree(GridRVMClassifier(combine=combine, basis="per_feature_rbf").fit(X, WORDS), NEW)
+    agree(GridRVMClassifier(**combine, likelihood="probit").fit(GRID, three), GRID)
+    flat = GRID.reshape(40, -1)
+    agree(GridRVMRegressor(grid_shape=(4, 3), **combine).fit(flat, YGRID), flat)
+    agree(GridRVMRegressor(**combine, basis="per_feature_rbf").fit(X, TARGET), NEW)
+    agree(GridRVMClassifier(**combine, basis="per_feature_rbf").fit(X, WORDS), NEW)
 
 
 def test_a_graph_of_tables_takes_tables():
@@ -194,13 +195,20 @@ def test_searches_and_expansions():
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
 def test_joint_models(kernel):
-    agree(JCFOClassifier(kernel, max_iter=10).fit(X, Y), NEW)
-    agree(JCFOClassifier(kernel, max_iter=5, penalize_intercept=True).fit(X, WORDS), NEW)
-    agree(JCFORegressor(kernel, max_iter=10, standardize=False).fit(X, TARGET), NEW)
+    few = {"max_iter": 2, "n_centres": 10}
+    agree(JCFOClassifier(kernel, **few).fit(X, Y), NEW)
+    agree(JCFOClassifier(kernel, penalize_intercept=True, **few).fit(X, WORDS), NEW)
+    agree(JCFORegressor(kernel, standardize=False, **few).fit(X, TARGET), NEW)
+
+
+def test_rows_that_span_nothing():
+    model = RVMRegressor(kernel=Linear()).fit(np.zeros((20, 3)), np.arange(20.0))
+    agree(model, np.zeros((2, 3)))
+    agree(RVMRegressor().fit(np.ones((20, 3)), np.arange(20.0)), np.ones((2, 3)))
 
 
 def test_a_model_of_another_size():
-    agree(LaconicClassifier().fit(X, WORDS).with_kernels(3), NEW)
+    agree(LaconicClassifier().fit(X, Y).with_kernels(2), NEW)
     agree(LaconicRegressor().fit(X, TARGET).with_kernels(0), NEW)
 
 
@@ -252,7 +260,7 @@ def test_labels_are_the_users_own(labels):
     ],
 )
 def test_nothing_is_kept(model):
-    noise = np.random.default_rng(1).normal(size=80)
+    noise = np.random.default_rng(1).normal(size=50)
     if is_classifier(model):
         for labels in (noise > 0, np.digitize(noise, [-0.5, 0.5])):
             agree(model.fit(X, labels), NEW)
@@ -262,7 +270,7 @@ def test_nothing_is_kept(model):
 
 
 def test_one_class_of_three_keeps_nothing():
-    labels = np.where(X[:, 2] > 0.2, 2, np.random.default_rng(0).integers(0, 2, 80))
+    labels = np.where(X[:, 2] > 0.2, 2, np.random.default_rng(0).integers(0, 2, 50))
     model = SparseBayesClassifier(Laplace(rate=20.0)).fit(X, labels)
     assert {posterior.mean.size > 0 for posterior in model.posteriors_} == {True, False}
     agree(model, NEW)
@@ -363,8 +371,7 @@ def test_the_logistic_function_to_its_last_tail():
 
 
 def test_the_integral_of_the_logistic_function():
-    means = [-40.0, -12.0, -3.0, 0.0, 0.7, 25.0]
-    cases = [(m, v) for m in means for v in (1e-12, 0.01, 1.0, 8.9, 9.1, 50.0, 400.0)]
+    cases = [(m, v) for m in (-40.0, -3.0, 0.7, 12.0) for v in (1e-12, 0.01, 9.1, 400.0)]
 
     def tail(sign, m, v):
         def mass(f):
@@ -378,7 +385,7 @@ def test_the_integral_of_the_logistic_function():
         )
         return mpmath.quad(mass, cuts)
 
-    with mpmath.workdps(25):
+    with mpmath.workdps(18):
         exact = [float(mpmath.log(tail(1, m, v) / tail(-1, m, v))) for m, v in cases if v > 1e-3]
     kept = [each for each in cases if each[1] > 1e-3]
     got = evaluate(logistic_normal_logit, *zip(*kept, strict=True))
@@ -506,11 +513,11 @@ def test_tables_of_words_and_numbers(encoder):
             ("truths", clone(ENCODERS[encoder]), ["sold"]),
         ]
     )
-    table, new = frame(80, 0), frame(40, 1)
+    table, new = frame(50, 0), frame(40, 1)
     if encoder != "drop":  # which knows no unknown ones
         new.loc[3, "colour"] = "never seen"
         new.loc[5, "shape"] = "nor this"
-    for model, target in ((RVMClassifier(), WORDS), (LaconicRegressor(), TARGET)):
+    for model, target in ((RVMClassifier(), WORDS), (RVMRegressor(), TARGET)):
         fitted = make_pipeline(prepare, model).fit(table, target)
         graph = laconic.to_onnx(fitted)
         assert {each.name for each in graph.graph.input} == {"colour", "shape", "width", "doors", "sold"}
@@ -520,13 +527,13 @@ def test_tables_of_words_and_numbers(encoder):
 
 def test_a_missing_word_may_be_a_category():
     prepare = ColumnTransformer([("words", OneHotEncoder(handle_unknown="ignore"), ["colour"])])
-    table = frame(80, 0)
+    table = frame(50, 0)
     model = make_pipeline(prepare, SparseBayesClassifier("gaussian")).fit(table, Y)
     agree(model, table, feed_of(laconic.to_onnx(model), table))
 
 
 def test_columns_chosen_by_type_and_numbers_alone():
-    table = frame(80, 0)
+    table = frame(50, 0)
     choose = make_column_selector(dtype_include=["number", "bool"])
     prepare = ColumnTransformer([("numbers", SimpleImputer(), choose)])
     model = make_pipeline(prepare, RVMClassifier()).fit(table[["width", "doors", "sold"]], Y)

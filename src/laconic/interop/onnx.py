@@ -250,20 +250,21 @@ def _augmented(model: Any, X: Tensor, Phi: Tensor, v: Tensor) -> Tensor:
     if extra is None:
         return v
     posterior, rows = model.posteriors_[0], dense(extra.rows)
-    # With c = L^-1 k(P, x) folded into what it meets, one square matrix is left: s = |R c|^2.
-    turn = extra.triangle.solve(np.eye(rows.shape[0]))
-    values, vectors = symmetric_eigen(extra.excess)
-    seen = values > np.finfo(np.float64).eps * max(values[-1], 0.0)
-    turned = np.sqrt(values[seen])[:, None] * (vectors[:, seen].T @ turn)
-    k = kernel_columns(extra.kernel, X, rows)
-    e = kernel_diagonal(extra.kernel, X, model.n_features_in_) - k @ (turn.T @ extra.middle)[:, None]
-    if posterior.mean.size:
-        away = _part(model, Phi, 0) - np.asarray(posterior.centre, dtype=np.float64)
-        e = e - (away * (k @ (extra.gain @ turn).T)).sum()
-    seen_from = k @ turned.T
-    s = (seen_from * seen_from).sum() if seen.any() else zeros(X, model.n_features_in_)
-    known = (s + float(extra.alpha)).at_least(float(np.finfo(X.graph.dtype).tiny))
-    widened: Tensor = v + e * e / known
+    e = kernel_diagonal(extra.kernel, X, model.n_features_in_)
+    known = zeros(X, model.n_features_in_) + float(extra.alpha)
+    if rows.shape[0]:
+        # With c = L^-1 k(P, x) folded into what it meets, one square matrix is left: s = |R c|^2.
+        turn = extra.triangle.solve(np.eye(rows.shape[0]))
+        values, vectors = symmetric_eigen(extra.excess)
+        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        root = root[values > np.finfo(np.float64).eps * values[-1]] if values[-1] > 0 else root[:1]
+        k = kernel_columns(extra.kernel, X, rows)
+        seen = k @ (root @ turn).T
+        e, known = e - k @ (turn.T @ extra.middle)[:, None], known + (seen * seen).sum()
+        if posterior.mean.size:
+            away = _part(model, Phi, 0) - np.asarray(posterior.centre, dtype=np.float64)
+            e = e - (away * (k @ (extra.gain @ turn).T)).sum()
+    widened: Tensor = v + e * e / known.at_least(float(np.finfo(X.graph.dtype).tiny))
     return widened
 
 
