@@ -532,6 +532,16 @@ def test_a_missing_word_may_be_a_category():
     agree(model, table, feed_of(laconic.to_onnx(model), table))
 
 
+def test_names_of_columns_are_free_but_for_those_of_the_outputs():
+    table = frame(50, 0).rename(columns={"width": "t0", "colour": "c0", "doors": "X", "sold": "mean"})
+    words = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+    prepare = ColumnTransformer([("w", words, ["c0"]), ("n", SimpleImputer(), ["t0", "X", "mean"])])
+    model = make_pipeline(prepare, RVMClassifier()).fit(table, Y)
+    agree(model, table, feed_of(laconic.to_onnx(model), table))
+    with pytest.raises(ValueError, match="another name for the column 'mean'"):
+        laconic.to_onnx(make_pipeline(prepare, RVMRegressor()).fit(table, TARGET))
+
+
 def test_columns_chosen_by_type_and_numbers_alone():
     table = frame(50, 0)
     choose = make_column_selector(dtype_include=["number", "bool"])

@@ -26,7 +26,10 @@ def import_onnx() -> Any:
 
 @dataclass
 class Graph:
-    """Nodes in the order in which they are computed; numbers are of one float type."""
+    """Nodes in the order in which they are computed; numbers are of one float type.
+
+    Names begin with a slash, so that they are none of a user's columns.
+    """
 
     dtype: np.dtype[Any]
     nodes: list[Any] = field(default_factory=list)
@@ -44,14 +47,14 @@ class Graph:
 
     def verbatim(self, array: Any) -> Tensor:
         """Return a constant as it is, of whatever type."""
-        name = f"c{len(self.constants)}"
+        name = f"/c{len(self.constants)}"
         self.constants.append(import_onnx().numpy_helper.from_array(np.asarray(array), name))
         return Tensor(self, name)
 
     def op(self, kind: str, *inputs: Value, **attributes: Any) -> Tensor:
         """Return what an operator makes of its inputs."""
         names = [self._name(each) for each in inputs]
-        out = f"t{len(self.nodes)}"
+        out = f"/t{len(self.nodes)}"
         self.nodes.append(import_onnx().helper.make_node(kind, names, [out], **attributes))
         return Tensor(self, out)
 

@@ -186,11 +186,8 @@ def _missing(step: SimpleImputer, X: Tensor) -> Tensor:
 def _fill_words(column: Tensor, word: str) -> Tensor:
     """Return a column of words with this one where it is empty."""
     graph = column.graph
-    empty = graph.op("Cast", _number_words(column, [""], 0) + np.array([1]), to=_kind(bool))
-    filled: Tensor = graph.op(
-        "Where", graph.op("Not", empty), column, graph.verbatim(np.array([[word]], dtype=object))
-    )
-    return filled
+    there = graph.op("Cast", _number_words(column, [""]), to=_kind(bool))  # -1 is true, 0 is not
+    return there.where(column, graph.verbatim(np.array([[word]], dtype=object)))
 
 
 def turn_back(step: Any, mean: Tensor) -> Tensor:
@@ -243,7 +240,7 @@ def _unknown(step: Any, k: int, width: int) -> np.ndarray[Any, Any]:
         return np.array([[float(step.unknown_value) if known else np.nan]])
     row = np.zeros((1, width))
     lumped = getattr(step, "infrequent_categories_", [None] * (k + 1))[k]
-    if step.handle_unknown == "infrequent_if_exist" and lumped is not None:
+    if step.handle_unknown in ("infrequent_if_exist", "warn") and lumped is not None:
         row[0, -1] = 1.0
     return row
 
@@ -252,7 +249,7 @@ def _matches(column: Tensor, categories: np.ndarray[Any, Any]) -> Tensor:
     """Return one where the column has the category and zero elsewhere, a column for each."""
     graph = column.graph
     if is_words(categories):
-        number = _number_words(column, ["" if _is_missing(c) else str(c) for c in categories], 0)
+        number = _number_words(column, ["" if _is_missing(c) else str(c) for c in categories])
         return _as_numbers(graph.op("Equal", number, np.arange(categories.size)[None]))
     values = np.asarray(categories, dtype=np.float64)[None]
     equal = graph.op("Equal", column, values)
@@ -262,14 +259,14 @@ def _matches(column: Tensor, categories: np.ndarray[Any, Any]) -> Tensor:
     return _as_numbers(equal)
 
 
-def _number_words(column: Tensor, words: list[str], begin: int) -> Tensor:
+def _number_words(column: Tensor, words: list[str]) -> Tensor:
     """Return the place of each word in a list, -1 for words that are not in it."""
     return column.graph.op(
         "LabelEncoder",
         column,
         domain="ai.onnx.ml",
         keys_strings=words,
-        values_int64s=list(range(begin, begin + len(words))),
+        values_int64s=list(range(len(words))),
         default_int64=-1,
     )
 

@@ -66,8 +66,8 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
 
     A pipeline may scale, impute, encode categories and select, each by the usual class of scikit-learn,
     also column by column. If some of its columns are words, the graph has one input of shape
-    ``(rows, 1)`` for each column that matters, by the column's name; a word that is missing is empty.
-    A target that was standardised is turned back.
+    ``(rows, 1)`` for each column that matters, by the column's name; a word that is missing is empty,
+    and one that was never seen is none of the categories. A target that was standardised is turned back.
 
     Examples
     --------
@@ -95,6 +95,8 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
         outputs.append(helper.make_tensor_value_info(name, kind or number, shape))
     used = {name for node in graph.nodes for name in node.input}
     inputs = [each for each in inputs if each.name in used]
+    for name in {each.name for each in inputs} & {each.name for each in outputs}:
+        raise ValueError(f"to_onnx needs another name for the column {name!r}: an output has it.")
     made = helper.make_graph(graph.nodes, type(model).__name__, inputs, outputs, graph.constants)
     return helper.make_model(
         made,
