@@ -151,10 +151,6 @@ class Tensor:
         """Return the sum over the last axis."""
         return self.graph.op("ReduceSum", self, np.array([-1]), keepdims=int(keep))
 
-    def log_sum_exp(self) -> Tensor:
-        """Return ``log(sum(exp(.)))`` over the last axis."""
-        return self.graph.op("ReduceLogSumExp", self, axes=[-1], keepdims=1)
-
     def flat(self) -> Tensor:
         """Return a single column as a vector."""
         return self.graph.op("Reshape", self, np.array([-1]))

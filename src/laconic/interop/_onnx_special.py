@@ -17,12 +17,10 @@ _C = 3.0
 _DEGREE = 24
 # The erf of x is in units of half the variance.
 _HALF_ROOT = float(np.sqrt(0.5))
-# As in ``laconic.special``: Gauss-Hermite resolves the logistic step up to this deviation.
-_WIDE = 3.0
-# Nodes of both quadratures.
-_NODES = 128
-# In the far tail of a wide Gaussian the mean of exp(-f) is the whole answer: so many deviations.
-_FAR = 8.0
+# Up to this variance Gauss-Hermite resolves the logistic step, to 1e-11 with so many nodes.
+_NARROW, _HERMITE = 2.25, 48
+# Nodes of the rule for wider Gaussians, and how many deviations beyond the peak it reaches.
+_LEGENDRE, _REACH = 56, 8.0
 
 
 @cache
@@ -74,29 +72,48 @@ def expit(t: Tensor) -> Tensor:
 def logistic_normal_logit(m: Tensor, v: Tensor) -> Tensor:
     r"""Return the log-odds of :math:`\int\sigma(f)\,\mathcal N(f\mid m, v)\,df`, for columns.
 
-    The two quadratures of :func:`laconic.special.logistic_normal_logit`, both taken everywhere.
+    The smaller of the two probabilities is integrated, as a sum of positive terms in units of the
+    largest: it keeps its digits however small it is.
     """
-    deviation = v.sqrt()
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    kept = weights > np.finfo(np.float32).tiny
-    nodes, log_weight = nodes[kept], np.log(weights[kept]) - 0.5 * np.log(2 * np.pi)
-    f = m + deviation.at_most(_WIDE) * nodes[None]
-    narrow = _log_odds(log_expit(f) + log_weight, log_expit(-f) + log_weight)
-
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    broad = deviation.at_least(_WIDE)
-    far = 20.0 + 8.0 * broad
-    reach = (far + (far * far + 1.0).sqrt()).log()  # arcsinh
-    grow = (reach * nodes[None]).exp()
-    t = grow - 1.0 / grow  # 2 sinh
-    density = (reach * (grow + 1.0 / grow)).log() + log_expit(t) + log_expit(-t) + np.log(weights)
-    g = (m - t) / broad
-    wide = _log_odds(log_probit(g) + density, log_probit(-g) + density)
-    size = m.abs()
-    beyond = m.graph.op("Sign", m) * (size - v / 2.0)
-    wide = (size - v).above(_FAR * broad).where(beyond, wide)
-    return deviation.above(_WIDE).where(wide, narrow)
+    a = m.abs()
+    wide = _log_tail_wide(a, v.at_least(_NARROW))
+    log_tail = v.above(_NARROW).where(wide, _log_tail_narrow(a, v.at_most(_NARROW)))
+    odds = (1.0 - log_tail.exp()).log() - log_tail
+    return m.graph.op("Sign", m) * odds
 
 
-def _log_odds(log_yes: Tensor, log_no: Tensor) -> Tensor:
-    return log_yes.log_sum_exp() - log_no.log_sum_exp()
+def _log_tail_narrow(a: Tensor, v: Tensor) -> Tensor:
+    """Return ``log E[sigmoid(-f)]`` for ``f ~ N(a, v)`` by Gauss-Hermite."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE)
+    kept = weights > np.finfo(np.float32).eps ** 4  # the others would not be seen
+    nodes, weights = nodes[None, kept], weights[kept] / np.sqrt(2 * np.pi)
+    terms: Tensor = weights / ((-a).exp() + (v.sqrt() * nodes).exp())
+    return terms.sum().log() - a
+
+
+def _log_tail_wide(a: Tensor, v: Tensor) -> Tensor:
+    r"""Return ``log E[sigmoid(-f)]`` for ``f ~ N(a, v)``, from what a step would give.
+
+    That is :math:`\Phi(-a/\sqrt v)`, and the step bends by
+    :math:`\int_0^\infty\sigma(-f)\,[\mathcal N(f\mid a,v) - \mathcal N(f\mid -a,v)]\,df`:
+    Gauss-Legendre in u with :math:`f = 2\sinh u`, which is fine near 0, where it bends most.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(_LEGENDRE)
+    nodes, weights = (1 + nodes[None]) / 2, weights / 2
+    deviation, twice = v.sqrt(), 2.0 * v
+    peak = (a - v).at_least(0.0)
+    away = peak - a
+    top = -peak - away * away / twice  # the largest exponent
+    half = 0.5 * (peak + _REACH * deviation)
+    reach = (half + (half * half + 1.0).sqrt()).log()  # arcsinh
+    grow = (reach * nodes).exp()
+    f, width = grow - 1.0 / grow, (grow + 1.0 / grow) * reach * weights
+    before, behind = f - a, f + a
+    near = (-f - before * before / twice - top).exp() - (-f - behind * behind / twice - top).exp()
+    bend = (near * width / (1.0 + (-f).exp())).sum() / (deviation * float(np.sqrt(2 * np.pi)))
+    x = a / deviation * _HALF_ROOT
+    tail = top + (0.5 * _erfcx(x) * (-(x * x) - top).exp() + bend).log()
+    # Where the peak is far from zero the means of exp(-f) and exp(-2f) are the whole answer; the second
+    # is nothing where the variance is so large that they would not be.
+    second = (v.at_most(_REACH**2) / 2.0 - (a - v)).exp()
+    return (a - v).above(_REACH * deviation).where(v / 2.0 - a + (1.0 - second).log(), tail)
