@@ -10,6 +10,8 @@ from .estimators import (
     SparseBayesClassifier,
     SparseBayesRegressor,
 )
+from .interop.onnx import to_onnx
+from .interop.persistence import load, save
 from .selection import SparseBayesClassifierCV, SparseBayesRegressorCV
 
 __version__ = "0.1.0.dev0"
@@ -26,4 +28,7 @@ __all__ = [
     "SparseBayesRegressor",
     "SparseBayesRegressorCV",
     "__version__",
+    "load",
+    "save",
+    "to_onnx",
 ]
