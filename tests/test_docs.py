@@ -35,8 +35,9 @@ def blocks(name):
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
-def test_the_code_of_a_document_runs_and_prints_what_it_says(name, monkeypatch):
+def test_the_code_of_a_document_runs_and_prints_what_it_says(name, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(ROOT))  # the benchmarks are not installed
+    monkeypatch.chdir(tmp_path)  # where files may be written
     found = blocks(name)
     namespace = {"__name__": "document"}
     ran = 0

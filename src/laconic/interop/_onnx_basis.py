@@ -27,6 +27,7 @@ def kernel_diagonal(kernel: Any, X: Tensor, n_features: int) -> Tensor:
     """Return the kernel of each row with itself, as a column."""
     if isinstance(kernel, Scaled):
         root = np.sqrt(np.asarray(kernel.scales, dtype=np.float64))
+        X = X if kernel.origin is None else X - np.asarray(kernel.origin, dtype=np.float64)
         return kernel_diagonal(kernel.kernel, X * root, n_features)
     if isinstance(kernel, Sum):
         left = kernel_diagonal(kernel.left, X, n_features)
@@ -89,7 +90,10 @@ def _polynomial(kernel: Polynomial, s: Tensor) -> Tensor:
 def _scaled(kernel: Scaled, X: Tensor, centres: Centres) -> Tensor:
     """Push the scales down to where the features are, and leave out those that do not count."""
     inner, scales = kernel.kernel, np.asarray(kernel.scales, dtype=np.float64)
-    if type(inner) is Scaled:
+    if kernel.origin is not None:
+        origin = np.asarray(kernel.origin, dtype=np.float64)
+        X, centres = X - origin, centres - origin
+    if type(inner) is Scaled and inner.origin is None:
         return _scaled(Scaled(inner.kernel, scales * np.asarray(inner.scales)), X, centres)
     if type(inner) in (Sum, Product):
         parts = (Scaled(part, scales) for part in (inner.left, inner.right))
