@@ -28,7 +28,7 @@ from ._family import Family
 from ._fit import Fit
 from ._model import KernelModel
 from ._reference import FeatureMap, KernelMap, Reference
-from ._search import Search, first_look, multiple, rows_to_search, weigh_features
+from ._search import LOOK, START, Search, multiple, rows_to_search, weigh_features
 
 # How much of a kernel matrix the reference and the search for columns may miss.
 _RANK_TOL = 1e-6
@@ -130,14 +130,14 @@ class LaconicBase(KernelModel):
             self.fit_intercept,
             np.ones(X.shape[1]),
         )
-        point = search.climb(first_look(searched))
+        point = search.climb(START, LOOK)
         if family is None:
             return multiple(point)
         if searched and family.radial and self.weigh_features:
             theta = weigh_features(search, point, family.unit)
             if theta is not None:
                 search = search.weighing(theta)
-                point = search.climb([point])
+                point = search.climb(point)
         self.gamma_ = family.gamma_at(point[0])
         self.kernel_ = family.kernel_at(point[0], search.theta)
         self.feature_scales_ = np.where(family.unit > 0, search.theta, 0.0)

@@ -24,10 +24,10 @@ _GAIN = 1e-4
 _FEWEST_ROWS, _CLEARLY = 100, 2.0
 
 # Powers of two of the width, and powers of the square root of ten of the precision: where they are
-# searched, and where the search begins, since there may be more than one hill.
+# searched, where the search begins, and the widths at which it looks, since there may be several hills.
 Point = tuple[int, int]
 _FROM, _TO = (-6, -20), (8, 6)
-_WIDTHS, _PRECISIONS = (-5, -2, 1, 4), (0, -4)
+START, LOOK = (1, -2), (4, -2, -5)
 
 Maps = Callable[[int, Array, Any, Array], KernelMap | FeatureMap]
 
@@ -92,14 +92,16 @@ class Search:
         """Return the log probability of each row's targets as if it had not been seen."""
         return np.asarray(np.sum([left_out(mode) for mode in self.modes(point)], axis=0))
 
-    def climb(self, starts: Iterable[Point]) -> Point:
-        """Return the point that no step improves, from the best of some.
+    def climb(self, start: Point, look: Iterable[int] = ()) -> Point:
+        """Return the best width, each with its best precision, from a point or from a look around.
 
         The nats with which rows left out are predicted and those of the evidence, in which the rows are
         predicted one after the other, are added: either alone errs more often, the first where rows are
         few, the second because Laplace's approximation is too timid.
         """
         scores: dict[Point, float] = {}
+        tops: dict[int, Point] = {}
+        least = _GAIN * float(self.weight.sum()) * len(self.targets)
 
         def score(point: Point) -> float:
             if point not in scores:
@@ -107,20 +109,22 @@ class Search:
                 scores[point] = evidence + float(self.weight @ self.left_out(point))
             return scores[point]
 
-        best = max(starts, key=score)
-        least = _GAIN * float(self.weight.sum()) * len(self.targets)
-        while True:
-            ahead = max(self._around(best), key=score)
-            if score(ahead) <= score(best) + least:
-                return best
-            best = ahead
+        def precisions(point: Point) -> list[Point]:
+            return [(point[0], j) for j in (point[1] - 1, point[1] + 1) if _FROM[1] <= j <= _TO[1]]
 
-    def _around(self, point: Point) -> list[Point]:
-        steps = ((1, 0), (-1, 0), (0, 1), (0, -1)) if self.widths else ((0, 1), (0, -1))
-        near = [(point[0] + i, point[1] + j) for i, j in steps]
-        return [
-            p for p in near if all(low <= x <= high for low, x, high in zip(_FROM, p, _TO, strict=True))
-        ]
+        def top(width: int, precision: int) -> Point:
+            if width not in tops:
+                tops[width] = _uphill((width, precision), precisions, score, least)
+            return tops[width]
+
+        def widths(point: Point) -> list[Point]:
+            near = (point[0] - 1, point[0] + 1) if self.widths else ()
+            return [top(width, point[1]) for width in near if _FROM[0] <= width <= _TO[0]]
+
+        best = top(*start)
+        for width in look if self.widths else ():  # each begins at the precision of the last
+            best = max(best, top(width, tops[next(reversed(tops))][1]), key=score)
+        return _uphill(best, widths, score, least)
 
     def steepness(self, point: Point) -> Array:
         """Return the mean squared slope of the latents along each feature."""
@@ -137,9 +141,18 @@ def left_out(mode: Mode) -> Array:
     return mode.likelihood.predictive(mode.problem.y, *leave_one_out(mode))
 
 
-def first_look(widths: bool) -> list[Point]:
-    """Return where a search begins."""
-    return [(width, precision) for width in (_WIDTHS if widths else (0,)) for precision in _PRECISIONS]
+def _uphill(
+    point: Point,
+    around: Callable[[Point], list[Point]],
+    score: Callable[[Point], float],
+    least: float,
+) -> Point:
+    """Return the point around which none gains more than the least."""
+    while True:
+        ahead = max(around(point), key=score, default=point)
+        if score(ahead) <= score(point) + least:
+            return point
+        point = ahead
 
 
 def rows_to_search(X: Any) -> Index:
@@ -185,11 +198,11 @@ def weigh_features(search: Search, point: Point, unit: Array) -> Array | None:
         return np.asarray(steep / steep[varies].mean()) if steep.any() else varies.astype(float)
 
     halves = [search.on(np.arange(first, search.X.shape[0], 2)) for first in (0, 1)]
-    best = [half.climb([point]) for half in halves]
+    best = [half.climb(point) for half in halves]
     gained = np.zeros(0)
     for k, half in enumerate(halves):
         other = half.weighing(theta(halves[1 - k], best[1 - k]))
-        gain = half.weight * (other.left_out(other.climb([best[k]])) - half.left_out(best[k]))
+        gain = half.weight * (other.left_out(other.climb(best[k])) - half.left_out(best[k]))
         gained = np.append(gained, gain)
         if gained.mean() * np.sqrt(gained.size) <= _CLEARLY * gained.std():
             return None
