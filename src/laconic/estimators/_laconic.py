@@ -241,7 +241,7 @@ class LaconicBase(KernelModel):
     def _settle(self, sizes: Sequence[int]) -> None:
         """Become the models of these sizes."""
         fits = []
-        for size, path in zip(sizes, self._paths, strict=True):
+        for output, (size, path) in enumerate(zip(sizes, self._paths, strict=True)):
             lost = path.nats[size]
             kind = "features" if self.kernel is None else "kernels"
             message = (
@@ -252,7 +252,7 @@ class LaconicBase(KernelModel):
                 message += f" No larger set of {kind} comes closer."
             elif lost > self.tolerance_:
                 message += " More would be needed: raise max_kernels or tolerance."
-            history = [Record(k + 1, -nats, k, 0.0) for k, nats in enumerate(path.nats)]
+            history = [Record(k + 1, -nats, k, 0.0, output) for k, nats in enumerate(path.nats)]
             fits.append(
                 Fit(
                     path.columns[size],
