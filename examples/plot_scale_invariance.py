@@ -67,8 +67,7 @@ def main():
     ax.set_xticks(place, list(kept))
     ax.set(ylabel="features kept", title="The same data in other units")
     ax.legend(frameon=False)
-    if plt.get_backend().lower() != "agg":  # nothing can be shown without a display
-        plt.show()
+    plt.show()
 
 
 if __name__ == "__main__":
