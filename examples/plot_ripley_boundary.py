@@ -1,5 +1,5 @@
 """A boundary drawn by a few kernels
-==================================
+=================================
 
 Ripley's problem: two classes in the plane, each a mixture of two Gaussians; no rule errs on less than
 8.9 % of new points. A Gaussian kernel sits on each of 250 training points. The Jeffreys prior keeps a

@@ -65,7 +65,7 @@ def main():
         ax.bar_label(bars)
     ax.axhline(true.size, color="black", linewidth=0.8, linestyle="dashed", label="true features")
     ax.set_xticks(place, list(kept))
-    ax.set(ylabel="features kept", title="The same data in other units")
+    ax.set(xlabel="units", ylabel="features kept", title="The same data in other units")
     ax.legend(frameon=False)
     plt.show()
 

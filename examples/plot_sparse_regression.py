@@ -1,5 +1,5 @@
 """Ten coefficients among five hundred
-====================================
+===================================
 
 150 rows, 500 features, 10 of which matter. The lasso with a cross-validated penalty finds them too, but
 among many others, and shrinks them: one penalty has to do both the choosing and the estimating. Under
