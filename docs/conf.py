@@ -27,6 +27,7 @@ extensions = [
     "mathml",
     "measured",
     "public",
+    "shell",
 ]
 exclude_patterns = ["_ext", "_templates"]
 templates_path = ["_templates"]

@@ -301,7 +301,8 @@ def _sparse_kernels():
         f"{n:,} rows: {count(ours['kept'])} kernels instead of {count(theirs['kept'])} support vectors, "
         f"fitted {number(ratio(theirs['seconds'], ours['seconds']), 2)} times faster, predicts "
         f"{number(ratio(theirs['predict_seconds'], ours['predict_seconds']), 2)} times faster; on small "
-        f"sets errors {_ida('error', 'Jeffreys', percent)} against {_ida('error', 'SVC tuned', percent)} "
+        f"sets errors {_ida('error', 'Jeffreys', percent)} against "
+        f"{_ida('error', 'SVC tuned', percent)} "
         "of a tuned SVC"
     )
 
@@ -332,6 +333,6 @@ def _tables():
     rows = read(BENCH / "grid.csv").where(case="paper")
     error = {m: percent(rows.mean("error", method=m)) for m in GRIDS}
     return (
-        f"15 of 17 features are noise: errors {error['product']} (product), {error['sum']} (sum); kernels "
-        f"on all features {error['plain']}"
+        f"15 of 17 features are noise: errors {error['product']} (product), {error['sum']} (sum); "
+        f"kernels on all features {error['plain']}"
     )
