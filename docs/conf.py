@@ -5,6 +5,7 @@ are MathML, and tables of measurements are made from the files in ``benchmarks/r
 ``experiments/results`` at that moment.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -54,6 +55,7 @@ sphinx_gallery_conf = {
     "reference_url": {"laconic": None},
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,  # that page would ask other hosts for its scripts
     "show_signature": False,
     "download_all_examples": False,
     "min_reported_time": 10,  # an example that takes longer has to be made shorter
@@ -62,21 +64,30 @@ sphinx_gallery_conf = {
     "first_notebook_cell": None,
 }
 
+# A site for the tests: the pages without the interface, and one example that is run.
+if os.environ.get("LACONIC_DOCS") == "reduced":
+    exclude_patterns += ["api"]
+    autosummary_generate = False
+    sphinx_gallery_conf["filename_pattern"] = r"/plot_prior_shrinkage"
+    suppress_warnings = ["toc.excluded", "toc.not_readable", "myst.xref_missing"]
+
 html_theme = "pydata_sphinx_theme"
 html_title = "laconic"
 html_static_path = ["_static"]
 html_css_files = ["laconic.css"]
 html_math_renderer = "mathml"
+html_context = {"default_mode": "auto"}
 html_favicon = "_static/laconic.svg"
 html_show_sourcelink = False
 html_copy_source = False
+toc_object_entries_show_parents = "hide"
 html_theme_options = {
     "logo": {
         "image_light": "_static/laconic.svg",
         "image_dark": "_static/laconic.svg",
         "text": "laconic",
     },
-    "header_links_before_dropdown": 5,
+    "header_links_before_dropdown": 4,
     "navbar_end": ["theme-switcher"],
     "show_toc_level": 2,
     "navigation_with_keys": False,

@@ -9,6 +9,8 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
 logger = logging.getLogger(__name__)
+# Two digits after a fraction: LaTeX takes them one by one, the converter as one number.
+DIGITS = re.compile(r"\\frac\s*(\d)\s*(\d)")
 # Commands of LaTeX that the converter knows by another name only.
 SAME = {r"\iff": r"\Leftrightarrow", r"\dots": r"\ldots"}
 
@@ -18,6 +20,7 @@ def convert(node, block):
     tex = node.astext().strip()
     for command, known in SAME.items():
         tex = re.sub(re.escape(command) + r"(?![A-Za-z])", lambda _, known=known: known, tex)
+    tex = DIGITS.sub(r"\\frac{\1}{\2}", tex)
     if block and pick_math_environment(tex).startswith("align"):
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
     try:

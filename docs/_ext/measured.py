@@ -113,14 +113,14 @@ def _paper(told, folder):
             ]
             for one, judged in about["numbers"]
         ]
-        claims = [[claim.text, judged.verdict] for claim, judged in about["claims"]]
+        claims = [[claim.text, claim.data, judged.verdict] for claim, judged in about["claims"]]
         if rows or claims or about["why"]:
-            parts.append(f"### {told['title']}: {place}\n")
+            parts.append(f"### {place.capitalize()}\n")
         if rows:
             head = ("data", "method", "metric", "paper", "here", "standard error", "verdict")
             parts.append(words(head, rows))
         if claims:
-            parts.append(words(("claim", "verdict"), claims))
+            parts.append(words(("claim", "data", "verdict"), claims))
         parts += [f"{why}\n" for why in about["why"]]
     drawn = sorted(folder.glob(f"{told['name']}_*.png"))
     parts += [figure(path, path.stem.replace("_", " ")) for path in drawn]

@@ -6,7 +6,10 @@ Both are written into folders that are not kept, before sphinx looks for its sou
 import importlib
 import inspect
 import pkgutil
+import re
 from pathlib import Path
+
+from docutils import nodes
 
 import laconic
 
@@ -60,6 +63,7 @@ def page():
             "",
             ".. autosummary::",
             "   :toctree: generated",
+            "   :nosignatures:",
             "",
         ]
         lines += [f"   {name}" for name in names]
@@ -95,7 +99,17 @@ def write(app, config):
     draw(DOCS / "drawn" / "front.png")
 
 
+def shorten(app, doctree, name):
+    """Take the prefix that numpydoc makes citations unique with out of the summaries."""
+    if name == "api/index":
+        for text in list(doctree.findall(nodes.Text)):
+            short = re.sub(r"\bR[0-9a-f]{12}-", "", text)
+            if short != text:
+                text.parent.replace(text, nodes.Text(short))
+
+
 def setup(app):
     """Tell sphinx."""
     app.connect("config-inited", write)
+    app.connect("doctree-resolved", shorten)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
