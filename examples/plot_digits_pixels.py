@@ -35,7 +35,7 @@ for name, model, kept in (
 
 # %%
 # Discs vote for an eight, crosses for a three; the picture underneath is the mean of the class.
-fig, axes = plt.subplots(1, 2, figsize=(9, 5), layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(9, 5), layout="compressed")
 for ax, digit in zip(axes, (3, 8), strict=True):
     ImageRelevanceDisplay.from_estimator(sparse, (8, 8), image=X[y == digit].mean(axis=0), ax=ax)
     ax.set_title(f"on the mean of all {digit}s: {ax.get_title()}")

@@ -4,7 +4,7 @@
 A sparse model of a few kernels is sure of itself where no kernel reaches: there its function is flat,
 and so is its doubt. :class:`~laconic.RVMRegressor` puts a kernel on the new point as well, whose weight
 nothing is known about, so the band widens away from the data. Both are shown beyond the range in which
-there are observations, with a gap in the middle.
+there are observations, with a gap in the middle; the dotted line is the truth.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ places = {"in the data": -5.0, "in the gap": 2.5, "far away": 30.0}
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     RegressionBandDisplay.from_estimator(model.fit(X, y), X, y, margin=0.4, ax=ax)
     ax.set_title(f"{name}: {ax.get_title()}")
-    ax.plot(grid := np.linspace(-17, 17, 500), np.sinc(grid / np.pi), "k:", label="truth")
+    ax.plot(grid := np.linspace(-17, 17, 500), np.sinc(grid / np.pi), "k:")
     _, std = model.predict_dist(np.array(list(places.values()))[:, None])
     bars = ", ".join(f"{where} ± {s:.2f}" for where, s in zip(places, std, strict=True))
     print(f"{name:20} {bars}")

@@ -14,17 +14,18 @@ from laconic.datasets import make_mixture, mixture_means
 from laconic.inspection import ConvergenceDisplay
 
 means = mixture_means(random_state=0)
-noises = [0, 2, 5, 10, 15]
+noises, draws = [0, 5, 10, 15], 3
 wrong = {"RVM, kernel of all features": [], "grid of features by rows": []}
 models = {
     "RVM, kernel of all features": RVMClassifier(),
     "grid of features by rows": GridRVMClassifier(combine="sum", basis="per_feature_rbf"),
 }
 for n_noise in noises:
-    X, y = make_mixture(150, n_noise=n_noise, means=means, random_state=1)
-    X_test, y_test = make_mixture(3_000, n_noise=n_noise, means=means, random_state=2)
+    test = make_mixture(2_000, n_noise=n_noise, means=means, random_state=99)
+    train = [make_mixture(100, n_noise=n_noise, means=means, random_state=k) for k in range(draws)]
     for name, model in models.items():
-        wrong[name].append(100 * (1 - model.fit(X, y).score(X_test, y_test)))
+        scores = [model.fit(X, y).score(*test) for X, y in train]
+        wrong[name].append(100 * (1 - sum(scores) / draws))
 
 # %%
 # The relevance of a feature is the effective number of parameters that it has in the model.

@@ -66,6 +66,7 @@ def main():
     ax.axhline(true.size, color="black", linewidth=0.8, linestyle="dashed", label="true features")
     ax.set_xticks(place, list(kept))
     ax.set(xlabel="units", ylabel="features kept", title="The same data in other units")
+    ax.margins(y=0.1)
     ax.legend(frameon=False)
     plt.show()
 

@@ -32,7 +32,7 @@ def convert(node, block):
 
 def inline(writer, node):
     """Write a formula within a line."""
-    writer.body.append(convert(node, block=False))
+    writer.body.append(f'<span class="formula">{convert(node, block=False)}</span>')
     raise nodes.SkipNode
 
 

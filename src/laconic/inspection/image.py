@@ -129,6 +129,7 @@ class ImageRelevanceDisplay:
             (-1, "X", "#a04a00", "negative weight"),
         ):
             row, column = np.nonzero(sign * self.weights > 0)
+            name = name if row.size else "_nothing"  # the legend leaves out what begins so
             area = full * np.abs(self.weights[row, column]) / largest
             marks.append(
                 ax.scatter(
@@ -145,7 +146,8 @@ class ImageRelevanceDisplay:
         self.positive_, self.negative_ = marks
         ax.set(title=self.title, xlabel="column of pixels", ylabel="row of pixels")
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12)}
-        legend = ax.legend(**place, ncols=2, frameon=False)
-        for handle in legend.legend_handles:
-            handle.set_sizes([60.0])  # of the mark, not of the first weight
+        if self.weights.any():
+            legend = ax.legend(**place, ncols=2, frameon=False)
+            for handle in legend.legend_handles:
+                handle.set_sizes([60.0])  # of the mark, not of the first weight
         return self
