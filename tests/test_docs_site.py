@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -126,6 +127,36 @@ def test_without_results_a_sentence_says_how_to_make_them(extensions, monkeypatc
     table = measured.TABLES["decisions"]()
     assert "LaconicClassifier" in table  # advice remains, numbers are dashes
     assert tradeoffs.NOTHING in table
+
+
+def test_a_paper_is_told_by_its_verdicts(extensions, tmp_path):
+    import measured
+
+    def judged(verdict, mean=None):
+        ours = None if mean is None else SimpleNamespace(mean=mean, error=0.0123)
+        return SimpleNamespace(verdict=verdict, ours=ours)
+
+    number = SimpleNamespace(data="Ripley", method="EM", metric="errors", value=94)
+    claims = [
+        SimpleNamespace(text="fewer | errors", data=data, metric="errors", theirs="SVC")
+        for data in ("Ripley", "Pima", "crabs")
+    ]
+    place = {
+        "caption": "Errors",
+        "verdict": "partly: 2 of 4",
+        "why": ["The split was not published."],
+        "numbers": [(number, judged("reproduced", 95.5)), (number, judged("not measured"))],
+        "claims": list(zip(claims, map(judged, ["holds", "holds", "reversed"]), strict=True)),
+    }
+    told = measured._paper(
+        {"title": "A title", "paper": "A paper", "name": "a", "places": {"table 1": place}}, tmp_path
+    )
+    assert "## A title\n" in told
+    assert "| table 1 | Errors | partly: 2 of 4 |" in told
+    assert "| Ripley | EM | errors | 94 | 95.5 | 0.0123 | reproduced |" in told
+    assert r"| fewer \| errors | errors | SVC | Ripley; Pima | holds |" in told
+    assert r"| fewer \| errors | errors | SVC | crabs | reversed |" in told
+    assert "The split was not published." in told
 
 
 def test_numbers_are_rounded_to_what_counts(extensions):

@@ -113,14 +113,18 @@ def _paper(told, folder):
             ]
             for one, judged in about["numbers"]
         ]
-        claims = [[claim.text, claim.data, judged.verdict] for claim, judged in about["claims"]]
+        claims = {}
+        for claim, judged in about["claims"]:  # those that differ in the data alone are one row
+            key = (claim.text, claim.metric, getattr(claim, "theirs", None) or NOTHING, judged.verdict)
+            claims.setdefault(key, []).append(str(claim.data))
         if rows or claims or about["why"]:
             parts.append(f"### {place.capitalize()}\n")
         if rows:
             head = ("data", "method", "metric", "paper", "here", "standard error", "verdict")
             parts.append(words(head, rows))
         if claims:
-            parts.append(words(("claim", "data", "verdict"), claims))
+            body = [[*key[:3], "; ".join(data), key[3]] for key, data in claims.items()]
+            parts.append(words(("claim", "metric", "beside", "data", "verdict"), body))
         parts += [f"{why}\n" for why in about["why"]]
     drawn = sorted(folder.glob(f"{told['name']}_*.png"))
     parts += [figure(path, path.stem.replace("_", " ")) for path in drawn]

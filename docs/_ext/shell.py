@@ -24,7 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 logger = logging.getLogger(__name__)
 NEEDED = ("typer", "rich", "pandas", "skops", "laconic.cli")
 # Wide enough for every table of the command line, narrow enough for a page.
-WIDTH = 76
+WIDTH = 70
 
 
 def installed():
