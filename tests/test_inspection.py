@@ -235,6 +235,64 @@ def test_the_wrong_kind_of_model_is_named(ripley, plt):
     assert plt.get_fignums() == []  # nothing was half drawn
 
 
+def test_data_that_do_not_fit_the_model_are_refused(ripley, sinc, linear, plt):
+    X, y, model = ripley
+    cases = [
+        (
+            BoundaryDisplay,
+            (model, X[:, [0, 1, 1]], y),
+            {},
+            r"exactly two features, got data of shape \(100, 3\)",
+        ),
+        (
+            BoundaryDisplay,
+            (model, X[:0], y[:0]),
+            {},
+            r"exactly two features, got data of shape \(0, 2\)",
+        ),
+        (
+            BoundaryDisplay,
+            (model, X, y[1:]),
+            {},
+            r"^y must have one label for each of the 100 rows, got",
+        ),
+        (
+            BoundaryDisplay,
+            (model, X, np.where(y == 1, 7, y)),
+            {},
+            r"^y has the label .*7.*, which the model",
+        ),
+        (
+            RegressionBandDisplay,
+            (sinc[2], sinc[0], sinc[1][1:]),
+            {},
+            r"^y must have one target for each of",
+        ),
+        (
+            RegressionBandDisplay,
+            (sinc[2], sinc[0][:0]),
+            {},
+            r"exactly one feature, got data of shape \(0, 1\)",
+        ),
+        (
+            RelevanceDisplay,
+            (linear[3],),
+            {"max_bars": 0},
+            r"^max_bars must be a positive whole number, got 0",
+        ),
+        (
+            ImageRelevanceDisplay,
+            (linear[3], (5, 6)),
+            {"output": 1},
+            r"^output must be one of 0 to 0, got 1",
+        ),
+    ]
+    for cls, arguments, settings, sentence in cases:
+        with pytest.raises(ValueError, match=sentence):
+            cls.from_estimator(*arguments, **settings)
+    assert plt.get_fignums() == []
+
+
 # ---- relevance -----------------------------------------------------------------------------------
 
 

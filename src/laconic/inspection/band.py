@@ -124,9 +124,13 @@ class RegressionBandDisplay:
         model = last_step(estimator)
         need(hasattr(model, "predict_dist"), cls, "a regressor with predict_dist", model)
         points = np.asarray(X, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != 1:
+        if points.ndim != 2 or points.shape[1] != 1 or not len(points):
             raise ValueError(
                 f"RegressionBandDisplay draws exactly one feature, got data of shape {points.shape}."
+            )
+        if y is not None and np.shape(y) != (len(points),):
+            raise ValueError(
+                f"y must have one target for each of the {len(points)} rows, got shape {np.shape(y)}."
             )
         low, high = points.min(), points.max()
         room = margin * ((high - low) or 1.0)

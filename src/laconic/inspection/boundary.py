@@ -141,7 +141,7 @@ class BoundaryDisplay:
                 f"BoundaryDisplay needs a classifier with predict_proba, got {type(model).__name__}."
             )
         points = np.asarray(X, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != 2:
+        if points.ndim != 2 or points.shape[1] != 2 or not len(points):
             raise ValueError(
                 f"BoundaryDisplay draws exactly two features, got data of shape {points.shape}."
             )
@@ -159,7 +159,7 @@ class BoundaryDisplay:
         response = np.asarray(estimator.predict_proba(grid))
         if feature_names is None:
             feature_names = columns or getattr(estimator, "feature_names_in_", None)
-        labels = None if y is None else np.searchsorted(estimator.classes_, np.asarray(y))
+        labels = None if y is None else _codes(y, estimator.classes_, len(points))
         display = cls(
             xx0=xx0,
             xx1=xx1,
@@ -288,3 +288,16 @@ class BoundaryDisplay:
                 linewidths=2.2,
                 label="relevance vectors",
             )
+
+
+def _codes(y: Any, classes: Any, count: int) -> Any:
+    """Return the place of each label among the classes of the model."""
+    labels = np.asarray(y)
+    if labels.shape != (count,):
+        raise ValueError(
+            f"y must have one label for each of the {count} rows, got shape {labels.shape}."
+        )
+    strange = np.setdiff1d(labels, classes)
+    if strange.size:
+        raise ValueError(f"y has the label {strange[0]!r}, which the model has not seen.")
+    return np.searchsorted(classes, labels)

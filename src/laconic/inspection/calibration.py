@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import beta
 from sklearn.utils.validation import check_consistent_length
 
+from .._component import is_count
 from .._protocols import Array, Index
 from ._draw import ASIDE, FIRST, last_step, need, new_axes, panels
 
@@ -157,7 +158,7 @@ class CalibrationDisplay:
         check_consistent_length(happened, p)
         if p.ndim != 1 or not p.size or not ((p >= 0) & (p <= 1)).all():
             raise ValueError("y_prob must be one column of probabilities between 0 and 1.")
-        if not isinstance(n_bins, int) or n_bins < 1:
+        if not is_count(n_bins):
             raise ValueError(f"n_bins must be a positive whole number, got {n_bins!r}.")
         edges = np.linspace(0, 1, n_bins + 1)
         which = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, n_bins - 1)

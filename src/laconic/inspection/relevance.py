@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._component import is_count
 from .._protocols import Array
 from ._draw import FIRST, last_step, names_of_features, need, new_axes, unwrap
 
@@ -99,7 +100,9 @@ class RelevanceDisplay:
         values, names, deviations, label = _weights(cls, estimator, model, output, feature_names)
         order = np.argsort(-np.abs(values), kind="stable")
         order = order[values[order] != 0]
-        shown = order[: max(int(max_bars), 1)]
+        if not is_count(max_bars):
+            raise ValueError(f"max_bars must be a positive whole number, got {max_bars!r}.")
+        shown = order[:max_bars]
         title = f"{order.size} of {values.size} kept" if label != "weight of the kernel" else ""
         if shown.size < order.size:
             title = f"{title or f'{order.size} kept'}, the {shown.size} largest"
