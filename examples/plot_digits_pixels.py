@@ -34,7 +34,7 @@ for name, model, kept in (
     print(f"{name:34} {kept:2d} pixels, {np.mean(model.predict(X_test) == y_test):.1%} right")
 
 # %%
-# Discs vote for an eight, and no pixel votes for a three; the picture underneath is the mean of the class.
+# Discs vote for an eight, no pixel votes for a three; the picture underneath is the mean of the class.
 fig, axes = plt.subplots(1, 2, figsize=(9, 5), layout="compressed")
 for ax, digit in zip(axes, (3, 8), strict=True):
     ImageRelevanceDisplay.from_estimator(sparse, (8, 8), image=X[y == digit].mean(axis=0), ax=ax)
