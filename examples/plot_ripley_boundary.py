@@ -1,5 +1,5 @@
 """A boundary drawn by a few kernels
-==================================
+=================================
 
 Ripley's problem: two classes in the plane, each a mixture of two Gaussians; no rule errs on less than
 8.9 % of new points. A Gaussian kernel sits on each of 250 training points. The Jeffreys prior keeps a
@@ -33,5 +33,4 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     kept = f"{model.n_relevant_:2d} of {len(X)} kernels"
     print(f"{name:16} {kept}, {error:4.1f} % errors, log-loss {loss:.3f}")
 
-if plt.get_backend().lower() != "agg":  # nothing can be shown without a display
-    plt.show()
+plt.show()

@@ -65,10 +65,10 @@ def main():
         ax.bar_label(bars)
     ax.axhline(true.size, color="black", linewidth=0.8, linestyle="dashed", label="true features")
     ax.set_xticks(place, list(kept))
-    ax.set(ylabel="features kept", title="The same data in other units")
+    ax.set(xlabel="units", ylabel="features kept", title="The same data in other units")
+    ax.margins(y=0.1)
     ax.legend(frameon=False)
-    if plt.get_backend().lower() != "agg":  # nothing can be shown without a display
-        plt.show()
+    plt.show()
 
 
 if __name__ == "__main__":

@@ -146,7 +146,7 @@ def make_grid(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, *shape)
+    X : ndarray of shape (n_samples, M1, M2, ...)
         The tables; ``X.reshape(n_samples, -1)`` makes rows of them.
     y : ndarray of shape (n_samples,)
         The responses, or the classes 0 and 1, which are not balanced by force.

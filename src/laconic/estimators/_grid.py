@@ -123,7 +123,7 @@ class GridRVMBase(RelevanceBase):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, *grid_shape)
+        X : array-like of shape (n_samples, n_features) or (n_samples, M1, M2, ...)
 
         Returns
         -------

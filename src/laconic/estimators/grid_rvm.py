@@ -60,7 +60,7 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
     ----------
     classes_ : ndarray of shape (n_classes,)
     grid_shape_ : tuple of int
-    coef_ : ndarray of shape (1 or n_classes, *grid_shape)
+    coef_ : ndarray of shape (1 or n_classes, M1, M2, ...)
         Weights, zero where a slice is gone.
     intercept_ : ndarray of shape (1 or n_classes,)
     mode_relevance_ : list of ndarrays

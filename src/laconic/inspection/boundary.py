@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from .._protocols import Array
+from ._draw import kept, last_step, new_axes, original_rows, unwrap
 
 # Drawn over each other in this order; hollow and filled marks stay apart without colour too.
 _MARKERS = ("o", "^", "D", "v", "P", "X", "<", ">")
@@ -135,13 +134,14 @@ class BoundaryDisplay:
         -------
         display : BoundaryDisplay
         """
-        check_is_fitted(estimator)
+        estimator = unwrap(estimator)
+        model = last_step(estimator)
         if not hasattr(estimator, "predict_proba"):
             raise ValueError(
-                f"BoundaryDisplay needs a classifier with predict_proba, got {type(estimator).__name__}."
+                f"BoundaryDisplay needs a classifier with predict_proba, got {type(model).__name__}."
             )
         points = np.asarray(X, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != 2:
+        if points.ndim != 2 or points.shape[1] != 2 or not len(points):
             raise ValueError(
                 f"BoundaryDisplay draws exactly two features, got data of shape {points.shape}."
             )
@@ -159,7 +159,7 @@ class BoundaryDisplay:
         response = np.asarray(estimator.predict_proba(grid))
         if feature_names is None:
             feature_names = columns or getattr(estimator, "feature_names_in_", None)
-        labels = None if y is None else np.searchsorted(estimator.classes_, np.asarray(y))
+        labels = None if y is None else _codes(y, estimator.classes_, len(points))
         display = cls(
             xx0=xx0,
             xx1=xx1,
@@ -167,9 +167,9 @@ class BoundaryDisplay:
             classes=[str(c) for c in (estimator.classes_ if class_names is None else class_names)],
             X=points,
             y=labels,
-            relevance_vectors=_relevance_vectors(estimator),
+            relevance_vectors=original_rows(estimator, getattr(model, "relevance_vectors_", None)),
             feature_names=("feature 0", "feature 1") if feature_names is None else feature_names,
-            title=_title(estimator),
+            title=kept(model),
         )
         return display.plot(ax=ax)
 
@@ -185,14 +185,7 @@ class BoundaryDisplay:
         -------
         display : BoundaryDisplay
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError(
-                'BoundaryDisplay needs the package matplotlib: pip install "laconic[plot]".'
-            ) from error
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6.4, 5.2), layout="constrained")
+        ax = new_axes(ax, self, (6.4, 5.2))
         self.ax_, self.figure_ = ax, ax.figure
         if self.response.shape[2] == 2:
             self._shade_probability()
@@ -297,23 +290,14 @@ class BoundaryDisplay:
             )
 
 
-def _relevance_vectors(estimator: Any) -> Array | None:
-    """Return the kept rows in the coordinates of the data, if there are such."""
-    if not isinstance(estimator, Pipeline):
-        return getattr(estimator, "relevance_vectors_", None)
-    vectors = _relevance_vectors(estimator[-1])
-    before = estimator[:-1]
-    if vectors is None or len(before) == 0:
-        return vectors
-    # A step that cannot be undone leaves no place to put them.
-    if not hasattr(before, "inverse_transform"):
-        return None
-    return np.asarray(before.inverse_transform(vectors))
-
-
-def _title(estimator: Any) -> str:
-    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if not hasattr(final, "n_relevant_"):
-        return type(final).__name__
-    kind = "feature" if getattr(final, "kernel", None) is None else "kernel"
-    return f"{final.n_relevant_} {kind}{'' if final.n_relevant_ == 1 else 's'} kept"
+def _codes(y: Any, classes: Any, count: int) -> Any:
+    """Return the place of each label among the classes of the model."""
+    labels = np.asarray(y)
+    if labels.shape != (count,):
+        raise ValueError(
+            f"y must have one label for each of the {count} rows, got shape {labels.shape}."
+        )
+    strange = np.setdiff1d(labels, classes)
+    if strange.size:
+        raise ValueError(f"y has the label {strange[0]!r}, which the model has not seen.")
+    return np.searchsorted(classes, labels)

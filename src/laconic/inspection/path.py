@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._protocols import Array
-
-_SCORE, _KEPT, _CHOSEN = "#08306b", "#a04a00", "#707070"
+from ._draw import ASIDE, FIRST, SECOND, need, new_axes
 
 
 class SparsityPathDisplay:
@@ -38,16 +38,21 @@ class SparsityPathDisplay:
     ax_, kept_ax_ : matplotlib Axes
         Of the score, and of the number of columns.
     figure_ : matplotlib Figure
+    line_, kept_line_ : matplotlib Line2D
+        The scores, and the numbers of columns.
 
     Examples
     --------
+    >>> import matplotlib.pyplot as plt
     >>> from laconic import SparseBayesClassifierCV
     >>> from laconic.datasets import make_cross
     >>> from laconic.inspection import SparsityPathDisplay
     >>> X, y = make_cross(100, random_state=0)
     >>> model = SparseBayesClassifierCV(kernel="rbf", gammas=[2.0]).fit(X, y)
-    >>> SparsityPathDisplay.from_estimator(model, plot=False).shapes
+    >>> display = SparsityPathDisplay.from_estimator(model)
+    >>> display.shapes
     array([0.1, 0.5, 1. , 1.5, 2. ])
+    >>> plt.close(display.figure_)
     """
 
     def __init__(
@@ -67,22 +72,24 @@ class SparsityPathDisplay:
         self.score_name = score_name
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, plot: bool = True) -> Self:
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Take the path from a fitted search, and draw it.
 
         Parameters
         ----------
         estimator : SparseBayesClassifierCV or SparseBayesRegressorCV
         ax : matplotlib Axes or None, default=None
-        plot : bool, default=True
-            Whether to draw it at once.
+            Where to draw; None makes a new figure.
 
         Returns
         -------
         display : SparsityPathDisplay
         """
         check_is_fitted(estimator)
-        results = estimator.cv_results_
+        estimator = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        results = getattr(estimator, "cv_results_", {})
+        wanted = "a SparseBayesClassifierCV or SparseBayesRegressorCV"
+        need("param_prior__q" in results and "mean_n_relevant" in results, cls, wanted, estimator)
         q = np.array(results["param_prior__q"].tolist(), dtype=float)
         mean = np.where(np.isnan(results["mean_test_score"]), -np.inf, results["mean_test_score"])
         shapes = np.unique(q)
@@ -97,7 +104,7 @@ class SparsityPathDisplay:
         chosen = float(estimator.best_params_["prior__q"])
         kept = results["mean_n_relevant"][best]
         display = cls(shapes, mean[best], errors, kept, chosen, name)
-        return display.plot(ax=ax) if plot else display
+        return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw score and kept columns on two axes that share ``q``.
@@ -111,17 +118,25 @@ class SparsityPathDisplay:
         -------
         display : SparsityPathDisplay
         """
-        import matplotlib.pyplot as plt
+        ax = new_axes(ax, self)
+        from matplotlib.ticker import SymmetricalLogLocator
 
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
         self.ax_, self.kept_ax_, self.figure_ = ax, ax.twinx(), ax.figure
-        ax.errorbar(self.shapes, self.scores, yerr=self.errors, color=_SCORE, marker="o", capsize=3)
-        self.kept_ax_.plot(self.shapes, self.kept, color=_KEPT, marker="s", linestyle="dashed")
+        bars = ax.errorbar(
+            self.shapes, self.scores, yerr=self.errors, color=FIRST, marker="o", capsize=3
+        )
+        self.line_ = bars.lines[0]
+        (self.kept_line_,) = self.kept_ax_.plot(
+            self.shapes, self.kept, color=SECOND, marker="s", linestyle="dashed"
+        )
         self.kept_ax_.set_yscale("symlog", linthresh=1.0)
+        self.kept_ax_.yaxis.set_major_locator(
+            SymmetricalLogLocator(base=10, linthresh=1.0, subs=(1.0, 2.0, 5.0))
+        )
+        self.kept_ax_.yaxis.set_major_formatter("{x:g}")
         if self.chosen is not None:
-            ax.axvline(self.chosen, color=_CHOSEN, linestyle="dotted")
+            ax.axvline(self.chosen, color=ASIDE, linestyle="dotted")
         ax.set_xlabel("q, from sparse to dense")
-        ax.set_ylabel(self.score_name, color=_SCORE)
-        self.kept_ax_.set_ylabel("kept columns", color=_KEPT)
+        ax.set_ylabel(f"{self.score_name}, solid", color=FIRST)
+        self.kept_ax_.set_ylabel("kept columns, dashed", color=SECOND)
         return self

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
-_STYLES = ("-", "--", "-.", ":")
+from ._draw import ASIDE, last_step, need, new_axes, style
 
 
 class ProjectionDisplay:
@@ -38,6 +36,7 @@ class ProjectionDisplay:
 
     Examples
     --------
+    >>> import matplotlib.pyplot as plt
     >>> from laconic import LaconicClassifier
     >>> from laconic.datasets import make_ripley
     >>> from laconic.inspection import ProjectionDisplay
@@ -45,6 +44,7 @@ class ProjectionDisplay:
     >>> display = ProjectionDisplay.from_estimator(LaconicClassifier().fit(X, y))
     >>> bool(display.paths[0][display.chosen[0]] <= display.tolerance)
     True
+    >>> plt.close(display.figure_)
     """
 
     def __init__(
@@ -63,63 +63,57 @@ class ProjectionDisplay:
         self.what = what
 
     @classmethod
-    def from_estimator(cls, estimator: Any) -> Self:
-        """Read the path of a fitted flagship, or of a pipeline that ends in one.
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Read the path of a fitted flagship, and draw it.
 
         Parameters
         ----------
-        estimator : LaconicClassifier, LaconicRegressor or Pipeline
+        estimator : LaconicClassifier, LaconicRegressor or Pipeline ending in one
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
 
         Returns
         -------
-        ProjectionDisplay
+        display : ProjectionDisplay
         """
-        model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-        check_is_fitted(model)
-        if not hasattr(model, "path_"):
-            raise TypeError(
-                f"ProjectionDisplay needs a LaconicClassifier or LaconicRegressor, got {model!r}."
-            )
+        model = last_step(estimator)
+        need(hasattr(model, "path_"), cls, "a LaconicClassifier or LaconicRegressor", model)
         outputs = 1 + max(point.output for point in model.path_)
         paths = [
             np.array([point.nats for point in model.path_ if point.output == k]) for k in range(outputs)
         ]
         names = [str(name) for name in model.classes_] if outputs > 1 else [""]
-        return cls(
+        display = cls(
             paths,
             chosen=[posterior.mean.size for posterior in model.posteriors_],
             tolerance=model.tolerance_,
             names=names,
             what="features" if model.kernel is None else "kernels",
         )
+        return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the elbow.
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; ``None`` makes a figure.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
 
         Returns
         -------
-        self
+        display : ProjectionDisplay
         """
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots(figsize=(5.6, 3.8), layout="constrained")
+        ax = new_axes(ax, self, (5.6, 3.8))
         least = 1e-2 * self.tolerance  # a loss of nothing has no logarithm
         self.lines_ = []
         for k, (path, size, name) in enumerate(zip(self.paths, self.chosen, self.names, strict=True)):
             nats = np.maximum(path, least)
-            style, shade = _STYLES[k % len(_STYLES)], str(0.5 * (k // len(_STYLES)) / 2)
-            (line,) = ax.plot(
-                np.arange(nats.size), nats, style, color=shade, marker="o", mfc="white", ms=4, label=name
-            )
-            ax.plot([size], [nats[size]], marker="o", color=shade, ms=8, ls="none")
+            look = style(k)
+            (line,) = ax.plot(np.arange(nats.size), nats, mfc="white", ms=4, label=name, **look)
+            ax.plot([size], [nats[size]], **look | {"ms": 9, "linestyle": "none"})
             self.lines_.append(line)
-        ax.axhline(self.tolerance, color="0.5", lw=1)
+        ax.axhline(self.tolerance, color=ASIDE, lw=1)
         ax.annotate(
             "tolerance",
             (1.0, self.tolerance),
@@ -127,7 +121,7 @@ class ProjectionDisplay:
             xytext=(-4, 3),
             textcoords="offset points",
             ha="right",
-            color="0.35",
+            color=ASIDE,
         )
         ax.set_yscale("log")
         ax.set_xlabel(self.what)

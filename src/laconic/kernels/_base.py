@@ -140,7 +140,7 @@ class Stationary(Kernel):
 
 
 class DotProduct(Kernel):
-    """A kernel of the inner product, ``K(x, c) = profile(x . c)``.
+    """A kernel of the inner product, ``K(x, c) = profile(x·c)``.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from ._base import DotProduct
 
 
 class Linear(DotProduct):
-    """The linear kernel, ``K(x, c) = x . c``.
+    """The linear kernel, ``K(x, c) = x·c``.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from ._base import DotProduct
 
 
 class Polynomial(DotProduct):
-    """The polynomial kernel, ``K(x, c) = (gamma x . c + coef0)^degree``.
+    """The polynomial kernel, ``K(x, c) = (gamma x·c + coef0)^degree``.
 
     Parameters
     ----------

@@ -1,0 +1,35 @@
+"""Error bars that know where there are no data
+============================================
+
+A sparse model of a few kernels is sure of itself where no kernel reaches: there its function is flat,
+and so is its doubt. :class:`~laconic.RVMRegressor` puts a kernel on the new point as well, whose weight
+nothing is known about, so the band widens away from the data. Both are shown beyond the range in which
+there are observations, with a gap in the middle; the dotted line is the truth.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from laconic import RVMRegressor, SparseBayesRegressor
+from laconic.datasets import make_sinc
+from laconic.inspection import RegressionBandDisplay
+
+X, y = make_sinc(150, random_state=0)
+there = (X[:, 0] < 0) | (X[:, 0] > 5)
+X, y = X[there], y[there]
+models = {
+    "RVMRegressor": RVMRegressor(gamma=1 / 8),
+    "SparseBayesRegressor": SparseBayesRegressor(kernel="rbf", gamma=1 / 8),
+}
+fig, axes = plt.subplots(2, 1, figsize=(8, 7), sharex=True, sharey=True, layout="constrained")
+places = {"in the data": -5.0, "in the gap": 2.5, "far away": 30.0}
+for ax, (name, model) in zip(axes, models.items(), strict=True):
+    RegressionBandDisplay.from_estimator(model.fit(X, y), X, y, margin=0.4, ax=ax)
+    ax.set_title(f"{name}: {ax.get_title()}")
+    ax.plot(grid := np.linspace(-17, 17, 500), np.sinc(grid / np.pi), "k:")
+    _, std = model.predict_dist(np.array(list(places.values()))[:, None])
+    bars = ", ".join(f"{where} ± {s:.2f}" for where, s in zip(places, std, strict=True))
+    print(f"{name:20} {bars}")
+axes[0].set_xlabel("")
+axes[0].get_legend().remove()
+plt.show()

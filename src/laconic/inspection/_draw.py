@@ -1,0 +1,96 @@
+"""What all Displays share: the place to draw, and looks that survive a grey printer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from .._protocols import Array
+
+# A dark and a darker warm tone: as grey they are 0.2 and 0.4, and lines differ in style as well.
+FIRST, SECOND = "#08306b", "#a04a00"
+# What is drawn to compare with: references, choices, tolerances.
+ASIDE = "#707070"
+STYLES = ("solid", "dashed", "dashdot", "dotted")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+
+
+def new_axes(ax: Any, owner: Any, size: tuple[float, float] = (6.0, 4.0)) -> Any:
+    """Return ``ax``, or the axes of a new figure for None; matplotlib is needed from here on."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        name = type(owner).__name__
+        raise ImportError(
+            f'{name} needs the package matplotlib: pip install "laconic[plot]".'
+        ) from error
+    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def panels(ax: Any, *places: tuple[float, float, float, float]) -> list[Any]:
+    """Divide axes into several, at (left, bottom, width, height) as parts of theirs."""
+    ax.set_axis_off()
+    return [ax.inset_axes(place) for place in places]
+
+
+def unwrap(estimator: Any) -> Any:
+    """Return the fitted model that a search ended with, or the fitted estimator itself."""
+    check_is_fitted(estimator)
+    return unwrap(estimator.best_estimator_) if hasattr(estimator, "best_estimator_") else estimator
+
+
+def last_step(estimator: Any) -> Any:
+    """Return the fitted model that is behind pipelines and searches."""
+    estimator = unwrap(estimator)
+    return last_step(estimator[-1]) if isinstance(estimator, Pipeline) else estimator
+
+
+def need(holds: bool, owner: type, what: str, estimator: Any) -> None:
+    """Raise a sentence unless the estimator is of the kind that this Display draws."""
+    if not holds:
+        raise TypeError(f"{owner.__name__} needs {what}, got {type(estimator).__name__}.")
+
+
+def style(k: int) -> dict[str, Any]:
+    """Return line style, marker and colour of the k-th of several lines, different in grey too."""
+    return {
+        "linestyle": STYLES[k % len(STYLES)],
+        "marker": MARKERS[k % len(MARKERS)],
+        "color": (FIRST, SECOND, "#404040", "#1b7a3d")[k % 4],
+    }
+
+
+def names_of_features(estimator: Any, given: Sequence[str] | None, count: int) -> list[str]:
+    """Return the names that were given, else those that the last step has seen, else numbers."""
+    names: Any = given
+    if names is None and isinstance(estimator, Pipeline) and len(estimator) > 1:
+        before = estimator[:-1]
+        if hasattr(before, "get_feature_names_out") and hasattr(estimator, "feature_names_in_"):
+            names = before.get_feature_names_out()
+    if names is None:
+        names = getattr(last_step(estimator), "feature_names_in_", None)
+    if names is None:
+        return [f"feature {k}" for k in range(count)]
+    if len(names) != count:
+        raise ValueError(f"feature_names must have {count} names, got {len(names)}.")
+    return [str(name) for name in names]
+
+
+def original_rows(estimator: Any, rows: Array | None) -> Array | None:
+    """Return kept rows in the coordinates of the data, None where a step cannot be undone."""
+    if not isinstance(estimator, Pipeline) or rows is None or len(estimator) == 1:
+        return rows
+    before = estimator[:-1]
+    return np.asarray(before.inverse_transform(rows)) if hasattr(before, "inverse_transform") else None
+
+
+def kept(model: Any) -> str:
+    """Return how much a model keeps, as a title."""
+    if not hasattr(model, "n_relevant_"):
+        return type(model).__name__
+    kind = "feature" if getattr(model, "kernel", None) is None else "kernel"
+    return f"{model.n_relevant_} {kind}{'' if model.n_relevant_ == 1 else 's'} kept"
