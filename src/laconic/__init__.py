@@ -10,6 +10,7 @@ from .estimators import (
     SparseBayesClassifier,
     SparseBayesRegressor,
 )
+from .interop.persistence import load, save
 from .selection import SparseBayesClassifierCV, SparseBayesRegressorCV
 
 __version__ = "0.1.0.dev0"
@@ -26,4 +27,6 @@ __all__ = [
     "SparseBayesRegressor",
     "SparseBayesRegressorCV",
     "__version__",
+    "load",
+    "save",
 ]
