@@ -116,7 +116,7 @@ def _as_numbers(column: Any) -> Any:
     if good.mean() >= _MOSTLY:
         row = int(np.argmax(column.notna().to_numpy() & ~good.reindex(column.index, fill_value=True)))
         raise UserError(
-            f"Column {column.name}: row {row + 1} has {column.iloc[row]!r} where the others have "
+            f"Column {column.name}: row {column.index[row] + 1} has {column.iloc[row]!r} where the others have "
             f"numbers; correct it, or call it missing with --missing {str(column.iloc[row])!r}."
         )
     return None
@@ -188,7 +188,7 @@ def tidy(table: Any, numbers: Sequence[str], categories: Sequence[str]) -> Any:
             raise UserError(f"Column {name} has {text!r} where the model needs a number.")
         array = values.to_numpy(dtype=np.float64, na_value=np.nan)
         if np.isinf(array).any():
-            row = int(np.argmax(np.isinf(array))) + 1
+            row = table.index[np.argmax(np.isinf(array))] + 1
             raise UserError(f"Column {name} is infinite in row {row}; correct it or leave it empty.")
         columns[name] = array
     for name in categories:

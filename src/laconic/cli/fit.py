@@ -150,6 +150,7 @@ def run_fit(
         "task": data.task,
         "rows": len(rows),
         "left_out": sorted(data.plan.left_out),
+        "kept_rows": kept_rows(data, estimator, rows),
     }
     save(pipeline, out)
     status = str(estimator.status_)
@@ -171,6 +172,25 @@ def run_fit(
     )
 
 
+def kept_rows(data: Data, estimator: Any, rows: Any) -> list[int]:
+    """Return the rows of the file, counted from one, that carry the kernels that were kept.
+
+    Parameters
+    ----------
+    data : Data
+    estimator : estimator
+    rows : ndarray of int
+        That it was fitted on.
+
+    Returns
+    -------
+    list of int
+    """
+    if not hasattr(estimator, "dual_coef_"):
+        return []
+    return [int(row) + 1 for row in data.table.index[rows[estimator.relevance_]]]
+
+
 def load_pipeline(path: str) -> Any:
     """Return a pipeline that ``laconic fit`` saved, or say why not.
 
@@ -188,7 +208,10 @@ def load_pipeline(path: str) -> Any:
 
     if not Path(path).exists():
         raise UserError(f"{path}: no such file.")
-    pipeline = load(path)
+    try:
+        pipeline = load(path)
+    except ValueError as error:
+        raise UserError(str(error).replace("laconic.save", "laconic fit")) from error
     if not (isinstance(pipeline, Pipeline) and hasattr(pipeline, "table_")):
         raise UserError(
             f"{path} holds a {type(pipeline).__name__} that was not saved by `laconic fit`; "
@@ -305,7 +328,7 @@ def _write(table: Any, out: str | None) -> None:
         return
     text = table.to_csv(index=False, sep=delimiter, lineterminator="\n")
     if out is None:
-        sys.stdout.write(text)
+        sys.stdout.buffer.write(text.encode())
         sys.stdout.flush()
     else:
         write_whole(text.encode(), out)

@@ -213,7 +213,7 @@ def split_target(table: Any, target: str, name: str, terminal: Terminal) -> tupl
     if not known.all():
         gone = int((~known).sum())
         terminal.note(f"{several(gone, 'row')} without a value of the target {target} left out.")
-        table = table[known].reset_index(drop=True)
+        table = table[known]  # the index still counts the rows of the file
     if table.shape[1] < 2:
         raise UserError(f"{name} has no column besides the target {target}.")
     return table.drop(columns=target), table[target]
