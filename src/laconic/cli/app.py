@@ -5,7 +5,8 @@
 from typing import Annotated, Any
 
 from .console import Terminal
-from .fit import Source, run_fit, run_predict
+from .data import Source
+from .fit import run_fit
 from .models import KERNELS, MODELS, TASKS
 
 _EXAMPLES = """Sparse Bayesian classification and regression of tables.
@@ -88,18 +89,18 @@ def build() -> Any:
         str | None, typer.Option(help="Shape of a row's numbers, such as 8x8; for --model grid.")
     ]
     Set = Annotated[
-        list[str],
+        list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A setting of the estimator; may be repeated."),
     ]
     Missing = Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(metavar="TEXT", help="Another way to write a missing value; may be repeated."),
     ]
     Drop = Annotated[
-        list[str], typer.Option(metavar="COLUMN", help="A column to leave out; may be repeated.")
+        list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; may be repeated.")
     ]
     Keep = Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(metavar="COLUMN", help="A column to use even if it looks like names of rows."),
     ]
     MaxRows = Annotated[
@@ -118,7 +119,8 @@ def build() -> Any:
     @app.callback()
     def start(
         version: Annotated[
-            bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
+            bool,
+            typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
         ] = False,
     ) -> None:
         pass
@@ -132,10 +134,10 @@ def build() -> Any:
         task: Task = "auto",
         out: Annotated[str, typer.Option("--out", "-o", help="The file to write.")] = "model.skops",
         grid_shape: GridShape = None,
-        settings: Set = [],
-        missing: Missing = [],
-        drop: Drop = [],
-        keep: Keep = [],
+        settings: Set = None,
+        missing: Missing = None,
+        drop: Drop = None,
+        keep: Keep = None,
         max_rows: MaxRows = None,
         seed: Seed = 0,
         quiet: Quiet = False,
@@ -150,13 +152,13 @@ def build() -> Any:
         terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
         with terminal.guard():
             run_fit(
-                Source(table, target, task, missing, drop, keep),
+                Source(table, target, task, missing or (), drop or (), keep or ()),
                 out,
                 terminal,
                 model=model,
                 kernel=kernel,
                 grid_shape=grid_shape,
-                settings=settings,
+                settings=settings or (),
                 max_rows=max_rows,
                 seed=seed,
             )
@@ -168,7 +170,7 @@ def build() -> Any:
         out: Annotated[
             str | None, typer.Option("--out", "-o", help="The table to write; otherwise stdout.")
         ] = None,
-        missing: Missing = [],
+        missing: Missing = None,
         quiet: Quiet = False,
         as_json: Json = False,
         debug: Debug = False,
@@ -177,9 +179,11 @@ def build() -> Any:
 
         Classes come with their probabilities, numbers with a standard deviation.
         """
+        from .predict import run_predict
+
         terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
         with terminal.guard():
-            run_predict(model, table, out, terminal, missing=missing)
+            run_predict(model, table, out, terminal, missing=missing or ())
 
     @app.command()
     def inspect(
@@ -202,9 +206,9 @@ def build() -> Any:
         task: Task = "auto",
         folds: Folds = 5,
         models: Models = None,
-        missing: Missing = [],
-        drop: Drop = [],
-        keep: Keep = [],
+        missing: Missing = None,
+        drop: Drop = None,
+        keep: Keep = None,
         max_rows: MaxRows = None,
         seed: Seed = 0,
         quiet: Quiet = False,
@@ -219,7 +223,7 @@ def build() -> Any:
 
         terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
         with terminal.guard():
-            source = Source(table, target, task, missing, drop, keep)
+            source = Source(table, target, task, missing or (), drop or (), keep or ())
             run_evaluate(source, terminal, folds=folds, models=models, max_rows=max_rows, seed=seed)
 
     @app.command()
@@ -233,10 +237,10 @@ def build() -> Any:
         folds: Folds = 5,
         models: Models = None,
         grid_shape: GridShape = None,
-        settings: Set = [],
-        missing: Missing = [],
-        drop: Drop = [],
-        keep: Keep = [],
+        settings: Set = None,
+        missing: Missing = None,
+        drop: Drop = None,
+        keep: Keep = None,
         max_rows: MaxRows = None,
         seed: Seed = 0,
         quiet: Quiet = False,
@@ -252,13 +256,13 @@ def build() -> Any:
         terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
         with terminal.guard():
             run_report(
-                Source(table, target, task, missing, drop, keep),
+                Source(table, target, task, missing or (), drop or (), keep or ()),
                 out,
                 terminal,
                 model=model,
                 kernel=kernel,
                 grid_shape=grid_shape,
-                settings=settings,
+                settings=settings or (),
                 folds=folds,
                 models=models,
                 max_rows=max_rows,

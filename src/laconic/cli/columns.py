@@ -116,8 +116,8 @@ def _as_numbers(column: Any) -> Any:
     if good.mean() >= _MOSTLY:
         row = int(np.argmax(column.notna().to_numpy() & ~good.reindex(column.index, fill_value=True)))
         raise UserError(
-            f"Column {column.name}: row {column.index[row] + 1} has {column.iloc[row]!r} where the others have "
-            f"numbers; correct it, or call it missing with --missing {str(column.iloc[row])!r}."
+            f"Column {column.name}: row {column.index[row] + 1} has {column.iloc[row]!r} where the others "
+            f"have numbers; correct it, or call it missing with --missing {str(column.iloc[row])!r}."
         )
     return None
 

@@ -123,7 +123,7 @@ class Terminal:
 
 
 def sentence(error: BaseException) -> str:
-    """Return an error as one line.
+    r"""Return an error as one line.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def sentence(error: BaseException) -> str:
     --------
     >>> sentence(FileNotFoundError(2, "No such file or directory", "data.csv"))
     'data.csv: no such file or directory.'
-    >>> sentence(ValueError("tolerance must be\\na number."))
+    >>> sentence(ValueError("tolerance must be\na number."))
     'tolerance must be a number.'
     >>> sentence(ZeroDivisionError("division by zero"))
     'division by zero (ZeroDivisionError; --debug shows where).'

@@ -36,8 +36,8 @@ _STYLE = {
 }
 # Inches; a phone's width at which its text can still be read.
 _SIZE = (4.4, 3.3)
-# Bins of a calibration curve, and most dots of a cloud.
-_BINS, _DOTS = 10, 1500
+# Bins of a calibration curve, corners of a band, and most dots of a cloud.
+_BINS, _BANDS, _DOTS = 10, 25, 1500
 
 
 def _figure(draw: Callable[[Any], None], label: str, rows: tuple[float, ...] = (1.0,)) -> str:
@@ -107,15 +107,17 @@ def predicted_against_true(mean: Any, std: Any, y: Any) -> str:
     str
     """
     rows = _some(len(y))
-    order = rows[np.argsort(mean[rows])]
+    # The band is drawn through means of neighbours: deviations differ from row to row.
+    parts = np.array_split(np.argsort(mean), min(_BANDS, len(mean)))
+    centre = np.array([mean[part].mean() for part in parts])
+    wide = 2 * np.array([std[part].mean() for part in parts])
+    ends = np.array([min(mean.min(), y.min()), max(mean.max(), y.max())])
 
     def draw(ax: Any) -> None:
-        ends = [float(min(mean.min(), y.min())), float(max(mean.max(), y.max()))]
         ax.plot(ends, ends, color=_MUTED, lw=1, ls="--")
-        low, high = mean - 2 * std, mean + 2 * std
-        ax.vlines(mean[order], low[order], high[order], color=_ACCENT, alpha=0.12, lw=1.5)
-        ax.plot(mean[order], y[order], ls="none", marker="o", ms=2.5, color=_ACCENT, mew=0, alpha=0.7)
-        ax.set(xlabel="predicted", ylabel="true, with ± 2 deviations")
+        ax.fill_between(centre, centre - wide, centre + wide, color=_ACCENT, alpha=0.18, lw=0)
+        ax.plot(mean[rows], y[rows], ls="none", marker="o", ms=2.5, color=_ACCENT, mew=0, alpha=0.7)
+        ax.set(xlabel="predicted", ylabel="true, and the band of ± 2 deviations")
 
     return _figure(draw, "true values over predicted ones, with their bands")
 
@@ -155,10 +157,13 @@ def path(model: Any) -> str:
     -------
     str
     """
+    from matplotlib.ticker import MaxNLocator
+
     from ..inspection import ProjectionDisplay
 
     def draw(ax: Any) -> None:
         ProjectionDisplay.from_estimator(model).plot(ax=ax)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
     return _figure(draw, "nats lost by the model of each size")
 
@@ -174,6 +179,8 @@ def convergence(history: Any) -> str:
     -------
     str
     """
+    from matplotlib.ticker import MaxNLocator
+
     first = [record for record in history if record.output == history[0].output]
     steps = [record.iteration for record in first]
 
@@ -184,6 +191,7 @@ def convergence(history: Any) -> str:
         below.plot(steps, [r.active for r in first], color=_SECOND, marker="o", ms=3, lw=1.3)
         below.set(xlabel="iteration", ylabel="active")
         below.set_ylim(bottom=0)
+        below.xaxis.set_major_locator(MaxNLocator(integer=True))
 
     return _figure(draw, "objective and active columns over the iterations", (1.6, 1.0))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .columns import columns_of, feature_names
 from .console import Terminal, listed, several
-from .fit import load_pipeline
+from .predict import load_pipeline
 
 # Width of a bar in the terminal, and of a name before it.
 _BAR, _NAME = 34, 28
@@ -55,8 +55,8 @@ def describe(pipeline: Any) -> list[str]:
     of = listed(model.classes_) if hasattr(model, "classes_") else "a number"
     columns = several(len(numbers) + len(categories), "column")
     words = [
-        f"{type(model).__name__} of {about['target']} ({of}), fitted on {several(about['rows'], 'row')} and "
-        f"{columns}, which make {several(model.n_features_in_, 'feature')}.",
+        f"{type(model).__name__} of {about['target']} ({of}), fitted on {several(about['rows'], 'row')} "
+        f"and {columns}, which make {several(model.n_features_in_, 'feature')}.",
         _kept(model, about["rows"]),
         str(model.status_),
     ]
@@ -102,7 +102,9 @@ def pictures(pipeline: Any) -> list[Bars]:
         return _modes(model, features)
     found = []
     if hasattr(model, "feature_scales_"):
-        found.append(_bars("scale of each standardised feature", features, model.feature_scales_, signed=False))
+        found.append(
+            _bars("scale of each standardised feature", features, model.feature_scales_, signed=False)
+        )
     if hasattr(model, "coef_"):
         what, names, weights = "weight of each feature, numbers standardised", features, model.coef_
     else:

@@ -118,7 +118,7 @@ def make_model(
     from .. import estimators
 
     kind = "Classifier" if task == "classification" else "Regressor"
-    choice = {} if kernel is None else {"kernel": None if kernel == "none" else kernel}
+    choice: dict[str, Any] = {} if kernel is None else {"kernel": None if kernel == "none" else kernel}
     if grid_shape is not None and model != "grid":
         raise UserError("--grid-shape is for --model grid.")
     made: Any
@@ -134,7 +134,9 @@ def make_model(
         from ..estimators import jcfo
 
         if kernel not in (None, "rbf", "poly", "linear"):
-            raise UserError(f"--model jcfo scales features inside a kernel: rbf, poly or linear, not {kernel}.")
+            raise UserError(
+                f"--model jcfo scales features inside a kernel: rbf, poly or linear, not {kernel}."
+            )
         made = getattr(jcfo, f"JCFO{kind}")(**choice, random_state=seed)
     else:
         names = {"auto": "Laconic", "sparse": "SparseBayes", "rvm": "RVM"}
@@ -229,7 +231,7 @@ def sample_rows(n: int, most: int | None, y: Any, task: str, seed: int) -> Any:
         return np.arange(n)
     order = np.random.default_rng(seed).permutation(n)
     if task == "classification":
-        # The k-th row of a class of m comes at (k + 1/2) / m: any first part has the shares of the whole.
+        # The k-th row of a class of m comes at (k + 1/2) / m: any first part has the whole's shares.
         _, codes, counts = np.unique(y[order], return_inverse=True, return_counts=True)
         place = np.empty(n)
         for code, count in enumerate(counts):

@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 
 from . import figures
+from .compare import Result, compare, without_rare
 from .console import Terminal, UserError, several
-from .evaluate import Result, advise, as_records, cells, compare, headers, without_rare
-from .fit import Data, Source, check_writable, fit_pipeline, kept_rows, read_data, write_whole
+from .data import Data, Source, read_data
+from .evaluate import advise, as_records, cells, headers
+from .files import check_writable, write_whole
+from .fit import fit_pipeline, kept_rows
 from .inspect import Bars, describe, path_of, pictures, show
 from .models import make_model, sample_rows
 from .rivals import KERNEL_ROWS, USUAL, contenders
@@ -85,8 +88,8 @@ def run_report(
         generator="laconic",
         title=escape(f"{source.target} in {'stdin' if source.path == '-' else source.path}"),
         subtitle=escape(
-            f"{several(len(data.y), 'row')}, {several(len(data.plan.used), 'column')} used; {data.task} with "
-            f"{type(pipeline[-1]).__name__}, {folds}-fold cross-validation. Errors are of rows that "
+            f"{several(len(data.y), 'row')}, {several(len(data.plan.used), 'column')} used; {data.task} "
+            f"with {type(pipeline[-1]).__name__}, {folds}-fold cross-validation. Errors are of rows that "
             "the models had not seen."
         ),
         cards=_cards(mine, pipeline, data),
@@ -167,15 +170,20 @@ def _sections(
     mine, model = results[0], pipeline[-1]
     found = [_section("Errors", _error_bars(results, data.task) + _table(results, data.task), wide=True)]
     if data.task == "classification":
-        found += [_calibration(data, mine), _section("Confusion", _confusion(data, mine))]
+        found += [
+            _calibration(data, mine, pipeline.table_["target"]),
+            _section("Confusion", _confusion(data, mine)),
+        ]
     else:
         found += _regression(data, mine)
     kept = pictures(pipeline)
     if shuffled is not None:
         found.append(_section("Which columns matter", _bars(shuffled)))
-    bars = "".join(_bars(picture) for picture in kept)
+    bars = "".join(f"<div>{_bars(picture)}</div>" for picture in kept)
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in describe(pipeline))
-    found.append(_section("What the model keeps", words + bars, wide=len(kept) > 2))
+    found.append(
+        _section("What the model keeps", f'{words}<div class="side">{bars}</div>', wide=len(kept) > 1)
+    )
     if path_of(model):
         caption = "The fewest kernels that lose no more than the tolerance are kept (filled)."
         found.append(_section("From few kernels to many", _drawn(figures.path(model), caption)))
@@ -184,7 +192,7 @@ def _sections(
         drawn = _drawn(figures.convergence(model.history_), caption)
         found.append(_section("How the fit went", f"<p>{escape(str(model.status_))}</p>{drawn}"))
     if pipeline.table_["kept_rows"]:
-        found.append(_section("Rows that carry the kernels", _kept_rows(data, pipeline), wide=True))
+        found.append(_section("Rows that carry the kernels", _kept_rows(data, pipeline)))
     notes = terminal.notes or ["Every column was used as it is; numbers were standardised."]
     items = "".join(f"<li>{escape(note)}</li>" for note in notes)
     found.append(_section("What was done to the data", f"<ul>{items}</ul>", wide=True))
@@ -206,7 +214,9 @@ def _table(results: list[Result], task: str) -> str:
     for result in results:
         kind = ' class="ours"' if result.contender.ours else ""
         body += f"<tr{kind}>" + "".join(f"<td>{escape(c)}</td>" for c in cells(result, task)) + "</tr>"
-    note = "± one standard error over the rows; seconds are of one fit, preprocessing and tuning included."
+    note = (
+        "± one standard error over the rows; seconds are of one fit, preprocessing and tuning included."
+    )
     return (
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         f'<p class="quiet">{note}</p>'
@@ -251,19 +261,19 @@ def _bar_row(name: str, track: str, number: str) -> str:
     )
 
 
-def _calibration(data: Data, mine: Result) -> str:
+def _calibration(data: Data, mine: Result, target: str) -> str:
     classes = np.unique(data.y)
     happened = data.y[:, None] == classes[None, :]
     if len(classes) == 2:
-        said, seen, what = mine.predictions[:, 1], happened[:, 1], f"probability of {classes[1]}"
+        said, seen, what = mine.predictions[:, 1], happened[:, 1], f"P({target} = {classes[1]})"
     else:
-        said, seen, what = mine.predictions.ravel(), happened.ravel(), "probabilities of all classes"
+        said, seen, what = mine.predictions.ravel(), happened.ravel(), "the probabilities of all classes"
     svg, distance = figures.calibration(said, seen.astype(float))
     caption = (
-        f"Of the rows given a {what}, how many had it: on the dashed line what is said comes to pass. "
-        f"The mean distance from it is {distance:.3f}. Bars are standard errors."
+        f"{what} of unseen rows, and how often it was so: on the dashed line what is said comes to "
+        f"pass. The mean distance from it is {distance:.3f}. Whiskers are standard errors."
     )
-    return _section("Calibration", _drawn(svg, caption.replace("a probabilities", "the probabilities")))
+    return _section("Calibration", _drawn(svg, caption[:1].upper() + caption[1:]))
 
 
 def _confusion(data: Data, mine: Result) -> str:
@@ -296,7 +306,9 @@ def _regression(data: Data, mine: Result) -> list[str]:
         f"{inside[1]:.0%} within 1.96 (95%)."
     )
     return [
-        _section("Predicted and true", _drawn(figures.predicted_against_true(mean, std, data.y), coverage)),
+        _section(
+            "Predicted and true", _drawn(figures.predicted_against_true(mean, std, data.y), coverage)
+        ),
         _section(
             "Residuals",
             _drawn(

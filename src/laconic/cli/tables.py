@@ -62,7 +62,9 @@ def _read_parquet(raw: bytes, name: str) -> Any:
     try:
         table = pd.read_parquet(io.BytesIO(raw))
     except ImportError:
-        raise UserError('Reading Parquet needs the package pyarrow: pip install "laconic[cli]".') from None
+        raise UserError(
+            'Reading Parquet needs the package pyarrow: pip install "laconic[cli]".'
+        ) from None
     except Exception as error:
         raise UserError(f"{name} cannot be read as Parquet: {error}") from error
     table.columns = [str(column) for column in table.columns]
@@ -82,7 +84,7 @@ def _read_text(
     _check_names(names, name)
     if all(_is_number(cell) for cell in names):
         raise UserError(f"{name}: the first line has numbers, not names; put a line of names above it.")
-    options = {
+    options: dict[str, Any] = {
         "sep": delimiter,
         "encoding": encoding,
         "keep_default_na": False,
@@ -140,7 +142,9 @@ def _delimiter(head: str, name: str) -> str:
                 f"{name} has one column only: a table needs a target and something to predict it from, "
                 "separated by commas, semicolons or tabs."
             )
-        best = Counter(character for character in lines[0] if character in _DELIMITERS).most_common(1)[0][0]
+        best = Counter(character for character in lines[0] if character in _DELIMITERS).most_common(1)[
+            0
+        ][0]
     return best
 
 
@@ -223,4 +227,6 @@ def _nearest(target: str, columns: Any) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(target, list(columns), n=3, cutoff=0.6)
-    return listed(near) + (" among others" if len(near) < len(columns) else "") if near else listed(columns)
+    return (
+        listed(near) + (" among others" if len(near) < len(columns) else "") if near else listed(columns)
+    )
