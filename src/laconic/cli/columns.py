@@ -115,9 +115,10 @@ def _as_numbers(column: Any) -> Any:
         return numbers.reindex(column.index)
     if good.mean() >= _MOSTLY:
         row = int(np.argmax(column.notna().to_numpy() & ~good.reindex(column.index, fill_value=True)))
+        text = str(column.iloc[row])
         raise UserError(
-            f"Column {column.name}: row {column.index[row] + 1} has {column.iloc[row]!r} where the others "
-            f"have numbers; correct it, or call it missing with --missing {str(column.iloc[row])!r}."
+            f"Column {column.name}: row {column.index[row] + 1} has {text!r} where the others have "
+            f"numbers; correct it, or call it missing with --missing {text!r}."
         )
     return None
 

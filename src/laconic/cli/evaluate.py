@@ -1,4 +1,4 @@
-"""``laconic evaluate``: should I use this?"""
+"""``laconic evaluate``: an answer to "should I use this?", on the user's own data."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ _CLEAR = 2.0
 def advise(results: list[Result], task: str) -> str:
     """Return one sentence: ours beside the best rivals, by paired differences.
 
+    Ours is the first of our models, unless another one of them is clearly better.
+
     Parameters
     ----------
     results : list of Result
@@ -27,7 +29,7 @@ def advise(results: list[Result], task: str) -> str:
     -------
     str
     """
-    mine = next((result for result in results if result.contender.ours), None)
+    mine = _best_of_ours(results)
     rivals = [r for r in results if not r.contender.ours and r.contender.key != "baseline"]
     base = next((r for r in results if r.contender.key == "baseline"), None)
     if mine is None:
@@ -51,8 +53,17 @@ def advise(results: list[Result], task: str) -> str:
         text += f" ({sign}{by})"
     else:
         less = "less" if task == "regression" else "fewer"
-        text = f"{mine.name} has clearly {less if verdict < 0 else 'more'} {what} than {best.name} (by {by})"
+        side = less if verdict < 0 else "more"
+        text = f"{mine.name} has clearly {side} {what} than {best.name} (by {by})"
     return text + _in_nats(mine, rivals, task) + _in_size(mine, best, verdict)
+
+
+def _best_of_ours(results: list[Result]) -> Result | None:
+    ours = [result for result in results if result.contender.ours]
+    if not ours:
+        return None
+    best = min(ours, key=lambda result: float(np.mean(result.loss)))
+    return best if _difference(ours[0], best, "loss")[2] > 0 else ours[0]
 
 
 def _difference(a: Result, b: Result, what: str) -> tuple[float, float, int]:

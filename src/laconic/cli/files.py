@@ -22,8 +22,12 @@ def check_writable(out: str) -> None:
         raise UserError(f"{folder} is not a folder, so {out} cannot be written.")
     if path.is_dir():
         raise UserError(f"{out} is a folder; name a file in it.")
-    if not os.access(folder, os.W_OK):
-        raise UserError(f"{folder} cannot be written to.")
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise UserError(
+            f"The folder {folder.resolve()} cannot be written to: {error.strerror}."
+        ) from None
 
 
 def write_whole(content: bytes, out: str) -> None:

@@ -226,8 +226,8 @@ def draw(picture: Bars, top: int) -> list[str]:
     >>> for line in draw(Bars("weights", ["age", "town = Bath"], [1.0, -0.5], hidden=3), 5):
     ...     line.rstrip()
     'weights'
-    '  age           +1      ██████████████████████████████████'
-    '  town = Bath   -0.5    █████████████████'
+    '  age           +1     ██████████████████████████████████'
+    '  town = Bath   -0.5   █████████████████'
     '  3 others are zero'
     """
     most = picture.largest(top)
@@ -236,8 +236,10 @@ def draw(picture: Bars, top: int) -> list[str]:
         return [*lines, "  nothing was kept"]
     names = [_shorten(name) for name in most.names]
     width, longest = max(len(name) for name in names), max(abs(value) for value in most.values)
-    for name, value in zip(names, most.values, strict=True):
-        lines.append(f"  {name:{width}}   {show(value, most.signed):<8}{_bar(abs(value) / longest)}")
+    numbers = [show(value, most.signed) for value in most.values]
+    space = max(len(number) for number in numbers)
+    for name, number, value in zip(names, numbers, most.values, strict=True):
+        lines.append(f"  {name:{width}}   {number:{space}}   {_bar(abs(value) / longest)}")
     rest = []
     if len(picture.names) > top:
         rest.append(f"{len(picture.names) - top:,} smaller ones are not shown (--top)")
@@ -273,7 +275,7 @@ def _bar(part: float) -> str:
 
 def _sizes(points: list[tuple[int, float]], chosen: int) -> str:
     """Return a few sizes around the one that was chosen."""
-    sizes = sorted({0, 1, 2, chosen // 2, chosen - 1, chosen, chosen + 1, len(points) - 1})
+    sizes = sorted({0, 1, 2, chosen // 2, chosen, len(points) - 1})
     parts = [
         f"{'*' if size == chosen else ''}{size}: {points[size][1]:.2g}"
         for size in sizes

@@ -52,7 +52,9 @@ def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
         raise UserError(f"The target {name} has infinite values; correct them or leave them empty.")
     whole = numbers is not None and bool((numbers == numbers.round()).all())
     if distinct == 1:
-        raise UserError(f"The target {name} is {target.iloc[0]!r} in every row: nothing to learn.")
+        raise UserError(
+            f"The target {name} is {target.iloc[0]} in every row: there is nothing to learn."
+        )
     if task == "auto":
         task, why = "classification", "text" if numbers is None else f"{distinct} distinct whole numbers"
         if boolean:

@@ -89,8 +89,8 @@ def run_report(
         title=escape(f"{source.target} in {'stdin' if source.path == '-' else source.path}"),
         subtitle=escape(
             f"{several(len(data.y), 'row')}, {several(len(data.plan.used), 'column')} used; {data.task} "
-            f"with {type(pipeline[-1]).__name__}, {folds}-fold cross-validation. Errors are of rows that "
-            "the models had not seen."
+            f"with {type(pipeline[-1]).__name__}, {folds}-fold cross-validation. Errors are of rows "
+            "that the models had not seen."
         ),
         cards=_cards(mine, pipeline, data),
         advice=escape(advice),
