@@ -22,4 +22,7 @@ def main() -> None:
         raise SystemExit(1)
     from .app import build
 
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without bars shows question marks
     build()(prog_name="laconic")

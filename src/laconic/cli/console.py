@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import traceback
 import warnings
@@ -107,13 +108,16 @@ class Terminal:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Turn errors into one line and exit code 1; warnings are said as notes, where they are due."""
+        """Turn errors into one line and exit code 1; what matters of warnings is said as notes."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
         except BrokenPipeError:  # whoever read our output has seen enough
-            raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the last flush fails not
+            raise SystemExit(0) from None
         except Exception as error:
             if self.debug:
                 traceback.print_exc()

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,7 +46,7 @@ def read_table(
     if raw[:2] == b"\x1f\x8b":
         try:
             raw = gzip.decompress(raw)
-        except (OSError, EOFError):
+        except (OSError, EOFError, zlib.error):
             raise UserError(f"{name}: the gzip file is damaged.") from None
     if not raw.strip():
         raise UserError(f"{name} is empty.")
