@@ -19,11 +19,21 @@ from test_cli import laconic_many, people  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-FLAGS = """
-    --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync --disable-dev-shm-usage --enable-logging=stderr --v=0
-    --window-size=1300,900 --dump-dom
-""".split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--enable-logging=stderr",
+    "--v=0",
+    "--window-size=1300,900",
+    "--dump-dom",
+]
 # Of a phone, and of a screen.
 WIDTHS = (400, 1200)
 
@@ -122,7 +132,7 @@ def test_confusion_counts_every_row_once(pages):
     assert sum(int(count.replace(",", "")) for count in counts) == 90
 
 
-PROBE = """<!doctype html><html><body><pre id="found"></pre>%s<script>
+PROBE = """<!doctype html><html><body><pre id="found"></pre>FRAMES<script>
 function look(frame) {
   const page = frame.contentDocument, box = (e) => e.getBoundingClientRect();
   const wide = page.documentElement.clientWidth;
@@ -157,7 +167,7 @@ def test_a_browser_shows_the_pages(pages, tmp_path):
         for page in pages.values()
         for width in WIDTHS
     ]
-    (tmp_path / "probe.html").write_text(PROBE % "".join(frames), encoding="utf-8")
+    (tmp_path / "probe.html").write_text(PROBE.replace("FRAMES", "".join(frames)), encoding="utf-8")
     run = subprocess.run(
         [BROWSER, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", (tmp_path / "probe.html").as_uri()],
         capture_output=True,
