@@ -189,13 +189,14 @@ def build() -> Any:
     def inspect(
         model: Annotated[str, typer.Argument(metavar="MODEL", help="What `laconic fit` has saved.")],
         top: Annotated[int, typer.Option(min=1, help="Most bars to draw.")] = 15,
+        quiet: Quiet = False,
         as_json: Json = False,
         debug: Debug = False,
     ) -> None:
         """Show what a model kept, in words and as bars."""
         from .inspect import run_inspect
 
-        terminal = Terminal(as_json=as_json, debug=debug)
+        terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
         with terminal.guard():
             run_inspect(model, terminal, top=top)
 

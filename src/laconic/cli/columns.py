@@ -72,6 +72,9 @@ def plan_columns(
         if name in drop:
             plan.left_out[name] = "as asked"
             continue
+        if _is_nested(column):
+            plan.left_out[name] = "lists"
+            continue
         numeric = _as_numbers(column)
         distinct = column.nunique() if numeric is None else numeric.nunique()
         if as_grid:
@@ -96,6 +99,12 @@ def plan_columns(
         raise UserError("No column is left to predict the target from.")
     _say_missing(table, plan, terminal)
     return plan
+
+
+def _is_nested(column: Any) -> bool:
+    """Return whether the cells hold more than one thing each, which Parquet allows."""
+    known = column.dropna() if column.dtype == object else column[:0]
+    return len(known) > 0 and isinstance(known.iloc[0], list | tuple | dict | np.ndarray)
 
 
 def _as_numbers(column: Any) -> Any:
@@ -129,7 +138,7 @@ def _truth(value: Any) -> Any:
 
 def _uselessness(name: str, column: Any, text: bool, distinct: int) -> str:
     """Return why a column cannot serve, if it cannot."""
-    from pandas.api.types import is_datetime64_any_dtype, is_float_dtype
+    from pandas.api.types import is_datetime64_any_dtype, is_float_dtype, is_timedelta64_dtype
 
     known = column.dropna()
     if not len(known):
@@ -138,6 +147,8 @@ def _uselessness(name: str, column: Any, text: bool, distinct: int) -> str:
         return "constant"
     if is_datetime64_any_dtype(column) or (text and all(_DATE.fullmatch(str(v)) for v in known[:1000])):
         return "dates; make numbers of them first, such as the year or the days since"
+    if is_timedelta64_dtype(column):
+        return "durations; make numbers of them first"
     everywhere = distinct == len(column)
     if everywhere and _IDENTIFIER.search(name) and not is_float_dtype(column):
         return f"an identifier; --keep {name!r} keeps it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from .rivals import USUAL, contenders
 
 # Standard errors at which a difference counts as one.
 _CLEAR = 2.0
+# Digits on either side of the point beyond which a number is written as a power of ten.
+_DIGITS = 7
 
 
 def advise(results: list[Result], task: str) -> str:
@@ -143,11 +146,34 @@ def cells(result: Result, task: str) -> list[str]:
     if task == "classification":
         first = f"{100 * error[0]:.1f} ± {100 * error[1]:.1f}"
     else:
-        first = f"{error[0]:.4g} ± {error[1]:.2g}"
+        first = with_error(*error)
     second = "" if np.isnan(nats[0]) else f"{nats[0]:.3f} ± {nats[1]:.3f}"
     kind = result.contender.kind
-    kept = kind if kind in ("nothing", "all rows") else f"{round(np.mean(result.kept)):,} {kind}"
+    kept = kind if kind in ("nothing", "all rows") else several(round(np.mean(result.kept)), kind[:-1])
     return [result.name, first, second, kept, f"{np.mean(result.seconds):.2g}"]
+
+
+def with_error(value: float, error: float) -> str:
+    """Return a number in as many digits as its standard error makes sense of.
+
+    Parameters
+    ----------
+    value, error : float
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> with_error(61356.2, 523.1), with_error(54.143, 1.7), with_error(3.2e9, 0.0)
+    ('61,360 ± 520', '54.1 ± 1.7', '3.2e+09 ± 0')
+    """
+    digits = 1 - math.floor(math.log10(error)) if error > 0 else 99
+    if not (digits < _DIGITS and abs(value) < 10**_DIGITS):
+        return f"{value:.4g} ± {error:.2g}"
+    shown = max(digits, 0)
+    return f"{round(value, digits):,.{shown}f} ± {round(error, digits):,.{shown}f}"
 
 
 def headers(task: str) -> list[str]:

@@ -14,7 +14,7 @@ NAMES = ("auto", "sparse", "rvm", "grid", "jcfo", "svc", "gp", "linear", "baseli
 # Our grid and JCFO are for special data: only if asked for.
 USUAL = ("auto", "sparse", "rvm", "svc", "gp", "linear", "baseline")
 # Rows on which machines with kernels are trained if nobody says otherwise, so that a comparison ends.
-KERNEL_ROWS = 3_000
+KERNEL_ROWS = 2_000
 # Beyond this many rows a Gaussian process takes minutes.
 _PROCESS_ROWS = 2_000
 # Rows, and folds, on which rivals choose their settings.
