@@ -342,9 +342,9 @@ def test_usage_and_help(folder):
 
 def test_every_model_fits_inspects_and_predicts(folder):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 4)).round(3)
+    X = rng.normal(size=(48, 4)).round(3)
     table = pd.DataFrame(X, columns=["a", "b", "c", "d"])
-    table["y"] = X[:, 0] - 2 * X[:, 1] + 0.1 * rng.normal(size=60)
+    table["y"] = X[:, 0] - 2 * X[:, 1] + 0.1 * rng.normal(size=48)
     table["k"] = np.where(X[:, 0] > 0.5, "high", np.where(X[:, 1] > 0, "low", "mid"))
     table.to_csv(folder / "four.csv", index=False)
     choices = [["auto"], ["auto", "--kernel", "none"], ["sparse"], ["sparse", "--kernel", "rbf"]]
@@ -465,9 +465,27 @@ def test_categories_without_number(folder):
     table["code"] = [f"c{k}" for k in range(n)]
     table["y"] = table["a"] + (town == 0)
     table.to_csv(folder / "towns.csv", index=False)
+    table["when"], table["long"] = (
+        pd.Timestamp("2020") + pd.to_timedelta(town, "D"),
+        pd.Timedelta("1h") * town,
+    )
+    table["list"], table["half"] = [[k] for k in town], pd.array(np.where(town < 9, None, town), "Int64")
+    table.drop(columns=["code", "PatientId"]).to_parquet(folder / "towns.parquet")
     command = ["fit", "towns.csv", "-t", "y", "--model", "sparse", "-o", "towns.skops", "--json"]
-    runs = laconic_many(folder, command, [*command, "--keep", "PatientId", "--drop", "code"])
-    said, kept = (json.loads(out) for _, out, _ in runs)
+    runs = laconic_many(
+        folder,
+        command,
+        [*command, "--keep", "PatientId", "--drop", "code"],
+        ["fit", "towns.parquet", *command[2:]],
+        ["predict", "towns.skops", "towns.parquet", "-o", "towns.out.parquet", "-q"],
+    )
+    assert [code for code, _, _ in runs] == [0, 0, 0, 0]
+    said, kept, typed = (json.loads(out) for _, out, _ in runs[:3])
+    assert typed["features"] == 22
+    assert "left out when: dates" in typed["notes"][1]
+    assert typed["notes"][2] == "left out long: durations; make numbers of them first."
+    assert typed["notes"][3] == "left out list: lists."
+    assert list(pd.read_parquet(folder / "towns.out.parquet").columns) == ["y", "std(y)"]
     assert (said["features"], kept["features"]) == (21, 22)
     notes = " ".join(said["notes"])
     assert "town has 40 categories: the rarest share one" in notes

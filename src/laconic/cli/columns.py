@@ -76,14 +76,16 @@ def plan_columns(
             plan.left_out[name] = "lists"
             continue
         numeric = _as_numbers(column)
-        distinct = column.nunique() if numeric is None else numeric.nunique()
         if as_grid:
             if numeric is None:
                 raise UserError(f"A grid needs numbers in every column, but {name} has text.")
             plan.numbers.append(name)
             continue
-        reason = _uselessness(name, column, numeric is None, distinct)
-        if reason and not (name in keep and distinct > 1):
+        distinct = column.nunique() if numeric is None else 0
+        reason = _emptiness(column, numeric) or (
+            "" if name in keep else _uselessness(name, column, distinct)
+        )
+        if reason:
             plan.left_out[name] = reason
         elif numeric is not None:
             plan.numbers.append(name)
@@ -110,11 +112,11 @@ def _is_nested(column: Any) -> bool:
 def _as_numbers(column: Any) -> Any:
     """Return the column as numbers, or ``None`` if it is text; complain about slips."""
     import pandas as pd
-    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
+    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
     from pandas.api.types import is_timedelta64_dtype as is_duration
 
-    if is_bool_dtype(column) or is_numeric_dtype(column):
-        return pd.to_numeric(column)
+    if is_numeric_dtype(column):  # true and false are numbers, too
+        return column
     if is_datetime64_any_dtype(column) or is_duration(column):
         return None
     known = column.dropna()
@@ -136,23 +138,29 @@ def _truth(value: Any) -> Any:
     return float(value) if isinstance(value, bool | np.bool_) else value
 
 
-def _uselessness(name: str, column: Any, text: bool, distinct: int) -> str:
-    """Return why a column cannot serve, if it cannot."""
+def _emptiness(column: Any, numeric: Any) -> str:
+    """Return why a column says nothing, if it does not."""
+    values = column.dropna() if numeric is None else numeric.dropna()
+    if not len(values):
+        return "all missing"
+    constant = values.nunique() == 1 if numeric is None else values.min() == values.max()
+    return "constant" if constant else ""
+
+
+def _uselessness(name: str, column: Any, distinct: int) -> str:
+    """Return why a column cannot serve, if it cannot; of numbers there are no ``distinct`` texts."""
     from pandas.api.types import is_datetime64_any_dtype, is_float_dtype, is_timedelta64_dtype
 
     known = column.dropna()
-    if not len(known):
-        return "all missing"
-    if distinct == 1:
-        return "constant"
-    if is_datetime64_any_dtype(column) or (text and all(_DATE.fullmatch(str(v)) for v in known[:1000])):
+    if is_datetime64_any_dtype(column) or (
+        distinct and all(_DATE.fullmatch(str(v)) for v in known[:1000])
+    ):
         return "dates; make numbers of them first, such as the year or the days since"
     if is_timedelta64_dtype(column):
         return "durations; make numbers of them first"
-    everywhere = distinct == len(column)
-    if everywhere and _IDENTIFIER.search(name) and not is_float_dtype(column):
+    if _IDENTIFIER.search(name) and not is_float_dtype(column) and column.is_unique:
         return f"an identifier; --keep {name!r} keeps it"
-    if text and distinct > max(_MOST_CATEGORIES, _NAMES * len(known)):
+    if distinct > max(_MOST_CATEGORIES, _NAMES * len(known)):
         return f"text with {distinct:,} distinct values; --keep {name!r} keeps it"
     return ""
 
