@@ -25,7 +25,11 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, LabelEncoder, OneHotEncoder, StandardScaler
 
-import laconic
+import laconic.kernels
+import laconic.likelihoods
+import laconic.priors
+import laconic.relevance
+import laconic.solvers
 from laconic import (
     GridRVMClassifier,
     GridRVMRegressor,
@@ -38,6 +42,7 @@ from laconic import (
     SparseBayesRegressor,
     SparseBayesRegressorCV,
 )
+from laconic._component import Component
 from laconic.datasets import make_grid, make_ripley, make_sinc
 from laconic.estimators.jcfo import JCFOClassifier, JCFORegressor
 from laconic.interop import persistence
@@ -87,7 +92,7 @@ CLASSIFIERS = {
     "flagship": LaconicClassifier(),
     "flagship features": LaconicClassifier(kernel=None),
     "search": SparseBayesClassifierCV((0.5, 1.0), cv=StratifiedKFold(3), scoring="accuracy"),
-    "joint": JCFOClassifier(max_iter=5, random_state=np.random.RandomState(0)),
+    "joint": JCFOClassifier(max_iter=2, n_centres=10, random_state=np.random.RandomState(0)),
     "bagging": BaggingClassifier(SparseBayesClassifier(), n_estimators=2, random_state=0),
     "vote": VotingClassifier([("a", RVMClassifier()), ("b", SparseBayesClassifier())], voting="soft"),
     "calibrated": CalibratedClassifierCV(SparseBayesClassifier(kernel="rbf"), cv=2),
@@ -111,7 +116,7 @@ REGRESSORS = {
     "rvm": RVMRegressor(),
     "flagship": LaconicRegressor(),
     "search": SparseBayesRegressorCV((0.5, 1.0), kernel="rbf", gammas=(0.1,), cv=2),
-    "joint": JCFORegressor(max_iter=5),
+    "joint": JCFORegressor(max_iter=2, n_centres=10),
     "per feature": GridRVMRegressor(basis="per_feature_rbf"),
     "target": TransformedTargetRegressor(RVMRegressor(), transformer=StandardScaler()),
     "log target": TransformedTargetRegressor(RVMRegressor(), func=np.arcsinh, inverse_func=np.sinh),
@@ -215,6 +220,41 @@ def test_an_unfitted_model_is_its_settings(tmp_path):
     again = laconic.load(tmp_path / "m")
     assert repr(again) == repr(model)
     assert not hasattr(again, "classes_")
+
+
+def components():
+    """Yield one of every prior, likelihood, kernel and solver that can be made without more ado."""
+    for folder in (
+        laconic.kernels,
+        laconic.likelihoods,
+        laconic.priors,
+        laconic.relevance,
+        laconic.solvers,
+    ):
+        for name in folder.__all__:
+            kind = getattr(folder, name)
+            if not (inspect.isclass(kind) and issubclass(kind, Component)) or inspect.isabstract(kind):
+                continue
+            needed = [
+                each.name
+                for each in inspect.signature(kind).parameters.values()
+                if each.default is each.empty
+            ]
+            given = {"left": RBF(), "right": Linear(), "kernel": Matern(), "scales": [1.0, 2.0]}
+            if set(needed) <= set(given):
+                yield kind(**{each: given[each] for each in needed})
+
+
+@pytest.mark.parametrize("component", list(components()), ids=lambda component: type(component).__name__)
+def test_every_component_comes_back(tmp_path, component):
+    laconic.save(component, tmp_path / "m")
+    again = laconic.load(tmp_path / "m")
+    assert type(again) is type(component)
+    assert again == component
+
+
+def test_components_were_found():
+    assert len({type(component) for component in components()}) >= 15
 
 
 # ---- what cannot be saved -------------------------------------------------------------------

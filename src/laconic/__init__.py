@@ -10,6 +10,7 @@ from .estimators import (
     SparseBayesClassifier,
     SparseBayesRegressor,
 )
+from .interop.onnx import to_onnx
 from .interop.persistence import load, save
 from .selection import SparseBayesClassifierCV, SparseBayesRegressorCV
 
@@ -29,4 +30,5 @@ __all__ = [
     "__version__",
     "load",
     "save",
+    "to_onnx",
 ]
