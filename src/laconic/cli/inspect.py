@@ -133,7 +133,7 @@ def _modes(model: Any, features: list[str]) -> list[Bars]:
             names = features if mode == 0 else [f"row {k + 1}" for k in range(total.size)]
             title = "relevance of each feature" if mode == 0 else "relevance of each row's kernels"
         else:
-            names = [f"{k + 1}" for k in range(total.size)]
+            names = [f"slice {k + 1}" for k in range(total.size)]
             title = f"relevance of each slice along mode {mode + 1}"
         found.append(_bars(title + ", in effective parameters", names, total, signed=False))
     return found
@@ -244,7 +244,7 @@ def draw(picture: Bars, top: int) -> list[str]:
     if len(picture.names) > top:
         rest.append(f"{len(picture.names) - top:,} smaller ones are not shown (--top)")
     if picture.hidden:
-        rest.append(f"{picture.hidden:,} others are zero")
+        rest.append("1 other is zero" if picture.hidden == 1 else f"{picture.hidden:,} others are zero")
     return [*lines, f"  {'; '.join(rest)}"] if rest else lines
 
 

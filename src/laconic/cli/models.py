@@ -228,15 +228,22 @@ def sample_rows(n: int, most: int | None, y: Any, task: str, seed: int) -> Any:
     Returns
     -------
     ndarray of int
+
+    Examples
+    --------
+    >>> y = np.array([0] * 600 + [1] * 399 + [2])
+    >>> np.bincount(y[sample_rows(1000, 100, y, "classification", 0)])
+    array([59, 40,  1])
     """
     if most is None or n <= most:
         return np.arange(n)
     order = np.random.default_rng(seed).permutation(n)
     if task == "classification":
-        # The k-th row of a class of m comes at (k + 1/2) / m: any first part has the whole's shares.
+        # The k-th row of a class of m comes at (k - 1) / m: any first part has the whole's shares, and
+        # at least one row of every class.
         _, codes, counts = np.unique(y[order], return_inverse=True, return_counts=True)
         place = np.empty(n)
         for code, count in enumerate(counts):
-            place[codes == code] = (np.arange(count) + 0.5) / count
+            place[codes == code] = np.arange(count) / count
         order = order[np.argsort(place, kind="stable")]
     return np.sort(order[:most])

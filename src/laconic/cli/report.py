@@ -63,10 +63,13 @@ def run_report(
             model, data.task, kernel=kernel, grid_shape=grid_shape, seed=seed, settings=settings
         )
 
-    make()  # complains about settings before the work begins
+    kernels = getattr(make(), "kernel", None) is not None  # complains before the work begins
+    kind, capped = "kernels" if kernels else "features", kernels or model == "grid"
     keys = USUAL if models is None else tuple(models.split(","))
     entered = contenders(data.task, (*keys, model), seed)
-    entered = [replace(one, make=make) if one.key == model else one for one in entered]
+    entered = [
+        replace(one, make=make, kind=kind, capped=capped) if one.key == model else one for one in entered
+    ]
     entered.sort(key=lambda one: one.key != model)
     results = compare(data, entered, terminal, folds=folds, max_rows=max_rows, seed=seed, keep=model)
     if not results or results[0].contender.key != model:
@@ -156,7 +159,7 @@ def _nats(pipeline: Any, table: Any, y: Any) -> float:
 def _cards(mine: Result, pipeline: Any, data: Data) -> str:
     _, error, nats, _, _ = cells(mine, data.task)
     first, second = headers(data.task)[1:3]
-    kept = f"{pipeline[-1].n_relevant_:,} {mine.contender.kind}"
+    kept = several(mine.contender.kept(pipeline[-1]) or 0, mine.contender.kind[:-1])
     pairs = [(error, first), (nats, second), (kept, "kept by the model of all rows")]
     if data.task == "regression":
         explained = 1 - float(np.mean(mine.loss)) / float(np.var(data.y))
