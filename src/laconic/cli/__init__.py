@@ -1,0 +1,28 @@
+"""The ``laconic`` command: fit, predict, inspect, evaluate and report from the shell."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+# What the extra brings and every command needs.
+_PACKAGES = ("typer", "rich", "pandas", "skops")
+
+
+def main() -> None:
+    """Run the command line; without its packages say in a sentence how to get them."""
+    from importlib.util import find_spec
+
+    missing = [name for name in _PACKAGES if sys.modules.get(name, 0) is None or not find_spec(name)]
+    if missing:
+        sys.stderr.write(
+            f'The laconic command needs the package {missing[0]}: pip install "laconic[cli]".\n'
+        )
+        raise SystemExit(1)
+    from .app import build
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without bars shows question marks
+    build()(prog_name="laconic")

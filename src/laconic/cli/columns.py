@@ -1,0 +1,328 @@
+"""From a table's columns to features: what each column is, and the pipeline that makes numbers of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .console import Terminal, UserError, listed, several
+
+# Categories of a column that get a feature of their own; the rarer ones share one.
+_MOST_CATEGORIES = 20
+# A text with more distinct values than this part of its rows names rows instead of grouping them.
+_NAMES = 0.5
+# A column of text with at least this part of numbers is a column of numbers with slips in it.
+_MOSTLY = 0.9
+# The category of a missing value.
+_MISSING = "missing"
+_DATE = re.compile(
+    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T\s].*)?", re.DOTALL
+)
+_IDENTIFIER = re.compile(r"(^|[^a-zA-Z])([iI][dD]|idx|index|uuid|rownames?)$|[a-z]I[dD]$")
+
+
+@dataclass
+class Plan:
+    """What each column of a table is taken for."""
+
+    numbers: list[str] = field(default_factory=list)
+    categories: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def used(self) -> list[str]:
+        """The columns that the model sees."""
+        return [*self.numbers, *self.categories]
+
+
+def plan_columns(
+    table: Any,
+    terminal: Terminal,
+    *,
+    drop: Collection[str] = (),
+    keep: Collection[str] = (),
+    as_grid: bool = False,
+) -> Plan:
+    """Decide what each column is, and say what is left out.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Without the target.
+    terminal : Terminal
+        Gets the notes.
+    drop, keep : collections of str
+        Columns to leave out, and columns to keep even if they look like names or dates of rows.
+    as_grid : bool, default=False
+        Whether every column is an entry of a grid, which must stay where it is.
+
+    Returns
+    -------
+    Plan
+    """
+    unknown = [name for name in (*drop, *keep) if name not in table.columns]
+    if unknown:
+        raise UserError(f"There is no column {listed(unknown)} to drop or keep.")
+    plan = Plan()
+    for name, column in table.items():
+        if name in drop:
+            plan.left_out[name] = "as asked"
+            continue
+        if _is_nested(column):
+            plan.left_out[name] = "lists"
+            continue
+        numeric = _as_numbers(column)
+        if as_grid:
+            if numeric is None:
+                raise UserError(f"A grid needs numbers in every column, but {name} has text.")
+            plan.numbers.append(name)
+            continue
+        distinct = column.nunique() if numeric is None else 0
+        reason = _emptiness(column, numeric) or (
+            "" if name in keep else _uselessness(name, column, distinct)
+        )
+        if reason:
+            plan.left_out[name] = reason
+        elif numeric is not None:
+            plan.numbers.append(name)
+        else:
+            plan.categories.append(name)
+            if distinct > _MOST_CATEGORIES:
+                terminal.note(
+                    f"{name} has {distinct} categories: the rarest share one, "
+                    f"{_MOST_CATEGORIES - 1} have their own."
+                )
+    _say_left_out(plan, terminal)
+    if not plan.used:
+        raise UserError("No column is left to predict the target from.")
+    _say_missing(table, plan, terminal)
+    return plan
+
+
+def _is_nested(column: Any) -> bool:
+    """Return whether the cells hold more than one thing each, which Parquet allows."""
+    known = column.dropna() if column.dtype == object else column[:0]
+    return len(known) > 0 and isinstance(known.iloc[0], list | tuple | dict | np.ndarray)
+
+
+def _as_numbers(column: Any) -> Any:
+    """Return the column as numbers, or ``None`` if it is text; complain about slips."""
+    import pandas as pd
+    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+    from pandas.api.types import is_timedelta64_dtype as is_duration
+
+    if is_numeric_dtype(column):  # true and false are numbers, too
+        return column
+    if is_datetime64_any_dtype(column) or is_duration(column):
+        return None
+    known = column.dropna()
+    numbers = pd.to_numeric(known.astype(object).map(_truth), errors="coerce")
+    good = numbers.notna()
+    if not len(known) or good.all():
+        return numbers.reindex(column.index)
+    if good.mean() >= _MOSTLY:
+        row = int(np.argmax(column.notna().to_numpy() & ~good.reindex(column.index, fill_value=True)))
+        text = str(column.iloc[row])
+        raise UserError(
+            f"Column {column.name}: row {column.index[row] + 1} has {text!r} where the others have "
+            f"numbers; correct it, or call it missing with --missing {text!r}."
+        )
+    return None
+
+
+def _truth(value: Any) -> Any:
+    return float(value) if isinstance(value, bool | np.bool_) else value
+
+
+def _emptiness(column: Any, numeric: Any) -> str:
+    """Return why a column says nothing, if it does not."""
+    values = column.dropna() if numeric is None else numeric.dropna()
+    if not len(values):
+        return "all missing"
+    constant = values.nunique() == 1 if numeric is None else values.min() == values.max()
+    return "constant" if constant else ""
+
+
+def _uselessness(name: str, column: Any, distinct: int) -> str:
+    """Return why a column cannot serve, if it cannot; of numbers there are no ``distinct`` texts."""
+    from pandas.api.types import is_datetime64_any_dtype, is_float_dtype, is_timedelta64_dtype
+
+    known = column.dropna()
+    if is_datetime64_any_dtype(column) or (
+        distinct and all(_DATE.fullmatch(str(v)) for v in known[:1000])
+    ):
+        return "dates; make numbers of them first, such as the year or the days since"
+    if is_timedelta64_dtype(column):
+        return "durations; make numbers of them first"
+    if _IDENTIFIER.search(name) and not is_float_dtype(column) and column.is_unique:
+        return f"an identifier; --keep {name!r} keeps it"
+    if distinct > max(_MOST_CATEGORIES, _NAMES * len(known)):
+        return f"text with {distinct:,} distinct values; --keep {name!r} keeps it"
+    return ""
+
+
+def _say_left_out(plan: Plan, terminal: Terminal) -> None:
+    """Tell which columns are left out: those of one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in plan.left_out.items():
+        if reason != "as asked":
+            reasons.setdefault(reason, []).append(name)
+    for reason, names in reasons.items():
+        terminal.note(f"left out {listed(names)}: {reason}.")
+
+
+def _say_missing(table: Any, plan: Plan, terminal: Terminal) -> None:
+    holes = table[plan.used].isna().sum()
+    holes = holes[holes > 0]
+    numbers = [f"{name} ({holes[name]:,})" for name in plan.numbers if name in holes]
+    texts = [f"{name} ({holes[name]:,})" for name in plan.categories if name in holes]
+    if numbers:
+        terminal.note(f"missing values replaced by the median: {listed(numbers)}.")
+    if texts:
+        terminal.note(f"missing values made a category of their own: {listed(texts)}.")
+
+
+def tidy(table: Any, numbers: Sequence[str], categories: Sequence[str]) -> Any:
+    """Return these columns, numbers as floats and categories as text.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    numbers, categories : sequences of str
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for name in numbers:
+        values = _as_numbers(table[name])
+        if values is None:
+            text = next(v for v in table[name].dropna() if not _parses(v))
+            raise UserError(f"Column {name} has {text!r} where the model needs a number.")
+        array = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        if np.isinf(array).any():
+            row = table.index[np.argmax(np.isinf(array))] + 1
+            raise UserError(f"Column {name} is infinite in row {row}; correct it or leave it empty.")
+        columns[name] = array
+    for name in categories:
+        known = table[name].notna()
+        text = np.full(len(table), np.nan, dtype=object)
+        text[known.to_numpy()] = [_as_text(value) for value in table[name][known]]
+        columns[name] = text
+    return pd.DataFrame(columns, index=table.index).astype(dict.fromkeys(categories, object))
+
+
+def _parses(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _as_text(value: Any) -> str:
+    """Return a category as it would stand in a file: 3.0 is 3 in a column that had holes."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def make_preprocessing(plan: Plan) -> Any:
+    """Return scikit-learn's transformer of the planned columns.
+
+    Parameters
+    ----------
+    plan : Plan
+
+    Returns
+    -------
+    ColumnTransformer
+
+    Examples
+    --------
+    >>> make_preprocessing(Plan(numbers=["age"], categories=["town"])).transformers[1][2]
+    ['town']
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numbers = Pipeline(
+        [
+            ("impute", SimpleImputer(strategy="median", keep_empty_features=True)),
+            ("scale", StandardScaler()),
+        ]
+    )
+    encode = OneHotEncoder(
+        drop="if_binary",
+        handle_unknown="infrequent_if_exist",
+        max_categories=_MOST_CATEGORIES,
+        sparse_output=False,
+    )
+    impute = SimpleImputer(strategy="constant", fill_value=_MISSING, keep_empty_features=True)
+    texts = Pipeline([("impute", impute), ("encode", encode)])
+    parts = [("numbers", numbers, plan.numbers), ("categories", texts, plan.categories)]
+    return ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0.0)
+
+
+def columns_of(preprocessing: Any) -> tuple[list[str], list[str]]:
+    """Return the columns that a fitted transformer needs: numbers and categories.
+
+    Parameters
+    ----------
+    preprocessing : ColumnTransformer
+
+    Returns
+    -------
+    numbers, categories : lists of str
+    """
+    found = {name: list(columns) for name, _, columns in preprocessing.transformers_}
+    return found.get("numbers", []), found.get("categories", [])
+
+
+def feature_names(preprocessing: Any) -> list[str]:
+    """Return a name for each feature: ``age``, ``town = Bath``.
+
+    Parameters
+    ----------
+    preprocessing : ColumnTransformer
+
+    Returns
+    -------
+    list of str
+    """
+    numbers, categories = columns_of(preprocessing)
+    names = list(numbers)
+    if categories:
+        encoder = preprocessing.named_transformers_["categories"][-1]
+        # Numbers in place of the columns' names: what follows the first underscore is the category.
+        for made in encoder.get_feature_names_out([str(k) for k in range(len(categories))]):
+            k, category = str(made).split("_", 1)
+            category = "one of the rare" if category == "infrequent_sklearn" else category
+            names.append(f"{categories[int(k)]} = {category}")
+    return names
+
+
+def say_unknown(table: Any, preprocessing: Any, terminal: Terminal) -> None:
+    """Tell which categories the model has not seen.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    preprocessing : ColumnTransformer
+    terminal : Terminal
+    """
+    _, categories = columns_of(preprocessing)
+    for k, name in enumerate(categories):
+        known = preprocessing.named_transformers_["categories"][-1].categories_[k]
+        new = table[name].notna() & ~table[name].isin(known)
+        if new.any():
+            values = listed(dict.fromkeys(table[name][new]), most=3)
+            rows = several(int(new.sum()), "row")
+            terminal.note(f"{name}: {rows} with categories the model has not seen ({values}).")

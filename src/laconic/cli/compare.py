@@ -1,0 +1,220 @@
+"""Cross-validation of several models on the same folds, everything fitted inside them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .columns import make_preprocessing
+from .console import Terminal, UserError, listed, sentence, several
+from .data import Data
+from .models import check_size, sample_rows
+from .rivals import KERNEL_ROWS, Contender, distribution
+
+# The least probability that a log-loss counts with.
+_LEAST = float(np.finfo(float).eps)
+
+
+@dataclass
+class Result:
+    """What one model did on rows it had not seen, each of them once."""
+
+    contender: Contender
+    loss: Any  # a row's error: 0 or 1, or the squared difference
+    score: Any  # a row's minus log-probability (density); NaN where the model has none
+    predictions: Any  # probabilities of the classes; or mean and deviation
+    labels: Any  # of classification only
+    kept: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    fitted: list[tuple[Any, Any]] = field(default_factory=list)  # pipelines with their held-out rows
+
+    @property
+    def name(self) -> str:
+        """Its name in tables."""
+        return self.contender.title
+
+    @property
+    def error(self) -> tuple[float, float]:
+        """Error rate, or root mean squared error, with its standard error."""
+        mean, se = mean_and_error(self.loss)
+        if self.labels is not None:
+            return mean, se
+        root = float(np.sqrt(mean))
+        return root, se / (2 * root) if root > 0 else 0.0
+
+    @property
+    def nats(self) -> tuple[float, float]:
+        """Log-loss, or minus log predictive density, with its standard error."""
+        return mean_and_error(self.score)
+
+
+def mean_and_error(values: Any) -> tuple[float, float]:
+    """Return a mean with its standard error.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+
+    Returns
+    -------
+    mean, error : float
+    """
+    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
+def without_rare(data: Data, folds: int, terminal: Terminal) -> Data:
+    """Return the data without classes that have fewer rows than there are folds.
+
+    Parameters
+    ----------
+    data : Data
+    folds : int
+    terminal : Terminal
+
+    Returns
+    -------
+    Data
+    """
+    if len(data.y) < 2 * folds:
+        raise UserError(f"{several(len(data.y), 'row')} are too few for {folds} folds.")
+    if data.task == "regression":
+        return data
+    classes, codes, counts = np.unique(data.y, return_inverse=True, return_counts=True)
+    rare = counts < folds
+    if (~rare).sum() < 2:
+        raise UserError(
+            f"Fewer than two classes have {folds} rows, one for each fold; use fewer --folds."
+        )
+    if not rare.any():
+        return data
+    rows = np.flatnonzero(~rare[codes])
+    left = several(len(data.y) - len(rows), "row")
+    terminal.note(f"{left} of classes with fewer rows than folds left out: {listed(classes[rare])}.")
+    return Data(*data.at(rows), data.task, data.plan)
+
+
+def compare(
+    data: Data,
+    entered: list[Contender],
+    terminal: Terminal,
+    *,
+    folds: int,
+    max_rows: int | None,
+    seed: int,
+    keep: str = "",
+) -> list[Result]:
+    """Return how each model does on the same folds; one that fails is left out with a note.
+
+    Parameters
+    ----------
+    data : Data
+    entered : list of Contender
+    terminal : Terminal
+    folds : int
+    max_rows : int or None
+        Most rows to train on; ``None`` caps machines with kernels only.
+    seed : int
+    keep : str
+        Key of the model whose fitted pipelines are wanted.
+
+    Returns
+    -------
+    list of Result
+    """
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    kind = StratifiedKFold if data.task == "classification" else KFold
+    splitter = kind(folds, shuffle=True, random_state=seed)
+    splits = list(splitter.split(np.zeros(len(data.y)), data.y))
+    entered = _those_that_end(entered, len(splits[0][0]), max_rows, terminal)
+    results = [_blank(contender, data) for contender in entered]
+    with terminal.progress("comparing", total=folds * len(entered)) as step:
+        for number, (train, test) in enumerate(splits, start=1):
+            for result in list(results):
+                step(f"{result.name}, fold {number}", advance=0)
+                try:
+                    _run(result, data, train, test, max_rows, seed, keep)
+                except (ValueError, ArithmeticError, np.linalg.LinAlgError, UserError) as error:
+                    terminal.note(f"{result.name} left out: {sentence(error)}")
+                    results.remove(result)
+                step()
+    return results
+
+
+def _those_that_end(
+    entered: list[Contender], rows: int, max_rows: int | None, terminal: Terminal
+) -> list[Contender]:
+    """Leave out whom so many rows are too many for, and say who is trained on fewer."""
+    used = min(rows, max_rows or rows)
+    late = [contender for contender in entered if contender.most and used > contender.most]
+    for contender in late:
+        terminal.note(
+            f"{contender.title} left out: {used:,} rows to train on are more than {contender.most:,}; "
+            f"--max-rows {contender.most} takes it in."
+        )
+    stay = [contender for contender in entered if contender not in late]
+    capped = [contender.title for contender in stay if contender.capped]
+    if max_rows is not None and rows > max_rows:
+        terminal.note(f"every model is trained on {max_rows:,} rows drawn from {rows:,}.")
+    elif max_rows is None and rows > KERNEL_ROWS and capped:
+        terminal.note(
+            f"trained on {KERNEL_ROWS:,} rows drawn from {rows:,}: {', '.join(capped)}; "
+            "--max-rows changes that."
+        )
+    return stay
+
+
+def _blank(contender: Contender, data: Data) -> Result:
+    n, classes = len(data.y), data.task == "classification"
+    width = len(np.unique(data.y)) if classes else 2
+    return Result(
+        contender,
+        np.full(n, np.nan),
+        np.full(n, np.nan),
+        np.full((n, width), np.nan),
+        np.empty(n, dtype=data.y.dtype) if classes else None,
+    )
+
+
+def _run(
+    result: Result, data: Data, train: Any, test: Any, max_rows: int | None, seed: int, keep: str
+) -> None:
+    """Fit one model to one fold and enter what it says about the rest."""
+    from sklearn.pipeline import Pipeline
+
+    contender = result.contender
+    most = max_rows if max_rows is not None else KERNEL_ROWS if contender.capped else None
+    rows = train[sample_rows(len(train), most, data.y[train], data.task, seed)]
+    began = time.perf_counter()
+    table, y = data.at(rows)
+    preprocessing = make_preprocessing(data.plan)
+    X = preprocessing.fit_transform(table)
+    model = contender.make()
+    check_size(model, *X.shape)
+    model.fit(X, y)
+    result.seconds.append(time.perf_counter() - began)
+    kept = contender.kept(model)
+    result.kept.append(len(rows) if kept is None else kept)
+    table, y = data.at(test)
+    X = preprocessing.transform(table)
+    if data.task == "classification":
+        classes = np.unique(data.y)
+        probability = np.zeros((len(test), len(classes)))
+        probability[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X)
+        result.predictions[test] = probability
+        result.labels[test] = model.predict(X)
+        result.loss[test] = result.labels[test] != y
+        true = probability[np.arange(len(test)), np.searchsorted(classes, y)]
+        result.score[test] = -np.log(np.maximum(true, _LEAST))
+    else:
+        mean, std = distribution(model, X)
+        result.predictions[test, 0] = mean
+        result.loss[test] = (y - mean) ** 2
+        if std is not None:
+            result.predictions[test, 1] = std
+            result.score[test] = 0.5 * np.log(2 * np.pi * std**2) + 0.5 * ((y - mean) / std) ** 2
+    if contender.key == keep:
+        result.fitted.append((Pipeline([("columns", preprocessing), ("model", model)]), test))

@@ -1,0 +1,231 @@
+"""What the commands say, and where: results to stdout, notes, progress and errors to stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+
+class UserError(Exception):
+    """What a person can put right; one sentence that says how."""
+
+
+class Terminal:
+    """Results, notes, progress and errors of one command.
+
+    Parameters
+    ----------
+    quiet : bool, default=False
+        Neither notes nor progress.
+    as_json : bool, default=False
+        Stdout gets one JSON document at the end and nothing else; notes are in it.
+    debug : bool, default=False
+        Errors with their traceback.
+
+    Examples
+    --------
+    >>> terminal = Terminal(as_json=True)
+    >>> terminal.note("age: 3 missing values.")
+    >>> terminal.finish({"rows": np.int64(10), "error": float("nan")})
+    {"rows": 10, "error": null, "notes": ["age: 3 missing values."]}
+    """
+
+    def __init__(self, *, quiet: bool = False, as_json: bool = False, debug: bool = False) -> None:
+        self.quiet = quiet
+        self.as_json = as_json
+        self.debug = debug
+        self.notes: list[str] = []
+
+    @property
+    def out(self) -> Any:
+        """The console of results."""
+        from rich.console import Console
+
+        return Console(highlight=False)
+
+    @property
+    def err(self) -> Any:
+        """The console of everything else."""
+        from rich.console import Console
+
+        return Console(stderr=True, highlight=False)
+
+    def say(self, what: Any = "") -> None:
+        """Show a part of the result to people."""
+        if not self.as_json:
+            self.out.print(what, markup=False)
+
+    def remark(self, text: str) -> None:
+        """Show a line that is not part of the result."""
+        if not (self.quiet or self.as_json):
+            self.err.print(text, markup=False)
+
+    def note(self, text: str) -> None:
+        """Tell what was done to the data without being asked; once."""
+        if text in self.notes:
+            return
+        self.notes.append(text)
+        if not (self.quiet or self.as_json):
+            self.err.print(f"note: {text}", markup=False, style="yellow")
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        """Write the result for machines, where that was asked for."""
+        if self.as_json:
+            document = {**result, "notes": self.notes}
+            sys.stdout.write(json.dumps(plain(document), ensure_ascii=False, allow_nan=False) + "\n")
+
+    @contextmanager
+    def progress(self, what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+        """Show how far something is; the block gets a function ``step(text, advance=1)``.
+
+        It vanishes at the end, and nothing is shown where nobody would see it.
+        """
+        console = self.err
+        if self.quiet or self.as_json or not console.is_terminal:
+            yield lambda *text, **options: None
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+        from rich.progress import TimeElapsedColumn as Elapsed
+
+        counted = (BarColumn(bar_width=20), MofNCompleteColumn()) if total else ()
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), *counted, Elapsed())
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(what, total=total)
+
+            def step(text: str = "", advance: int = 1) -> None:
+                bar.update(task, description=f"{what} {text}".rstrip(), advance=advance)
+
+            yield step
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Turn errors into one line and exit code 1; what matters of warnings is said as notes."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
+        except BrokenPipeError:  # whoever read our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the last flush fails not
+            raise SystemExit(0) from None
+        except Exception as error:
+            if self.debug:
+                traceback.print_exc()
+            else:
+                self.err.print(f"error: {sentence(error)}", markup=False, style="red", soft_wrap=True)
+            raise SystemExit(1) from None
+
+
+def sentence(error: BaseException) -> str:
+    r"""Return an error as one line.
+
+    Parameters
+    ----------
+    error : BaseException
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> sentence(FileNotFoundError(2, "No such file or directory", "data.csv"))
+    'data.csv: no such file or directory.'
+    >>> sentence(ValueError("tolerance must be\na number."))
+    'tolerance must be a number.'
+    >>> sentence(ZeroDivisionError("division by zero"))
+    'division by zero (ZeroDivisionError; --debug shows where).'
+    """
+    text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.strerror:
+        name = f"{error.filename}: " if error.filename else ""
+        reason = error.strerror if name == "" else error.strerror[:1].lower() + error.strerror[1:]
+        return f"{name}{reason}."
+    if isinstance(error, MemoryError):
+        return "There is not enough memory; try fewer rows or --model sparse --kernel none."
+    if isinstance(error, UserError | ValueError | ImportError) and text:
+        return text
+    return f"{text} ({type(error).__name__}; --debug shows where)."
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON knows it; numbers that are not finite become null.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    dict, list, str, int, float, bool or None
+
+    Examples
+    --------
+    >>> plain({"a": np.array([1.0, np.inf]), 2: np.bool_(True)})
+    {'a': [1.0, None], '2': True}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def several(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun.
+
+    Parameters
+    ----------
+    count : int
+    one, many : str
+        The noun; the plural of most needs no saying.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> several(1, "row"), several(1234, "row"), several(2, "category", "categories")
+    ('1 row', '1,234 rows', '2 categories')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(names: Any, most: int = 5) -> str:
+    """Return names in a row; of many the first few.
+
+    Parameters
+    ----------
+    names : iterable of str
+    most : int, default=5
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed("abcdefg", most=2)
+    ('a, b', 'a, b and 5 more')
+    """
+    names = [str(name) for name in names]
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most:,} more"
