@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 
 from ._protocols import Array, Design, Index
-from .linalg import Factor
+from .linalg import Factor, Triangle
+from .posterior import GaussianPosterior
 
 # A column whose square, but for what the chosen ones explain, is below this part of it is one of them.
 _IN_SPAN = 1e-9
@@ -13,6 +17,9 @@ _IN_SPAN = 1e-9
 _TIE = 1e-6
 # Raised by this part of itself the Gram matrix of columns that nearly repeat each other can be inverted.
 _JITTER = 1e-10
+# Prior precision of a projected weight, as a part of what the rows say of it: next to nothing, but two
+# columns that repeat each other then share what they have.
+_STEADY = 1e-8
 
 
 def best_columns(
@@ -99,3 +106,76 @@ def _backward(T: Array, t: Array, chosen: Index) -> tuple[list[Index], list[floa
         missed = weights**2 / np.diag(inverse)
         inside = np.delete(inside, int(np.argmin(missed)))
     return [*path, chosen[inside]][::-1], [*lost, whole][::-1]
+
+
+@dataclass(frozen=True)
+class Projection:
+    r"""The posterior of a dense model, ready to be projected onto any few of some columns.
+
+    The latent of the dense model, :math:`f = Zu` with :math:`u \sim \mathcal N(\bar u, S)`, is projected
+    linearly, :math:`w = (\Phi^TR\Phi)^{-1}\Phi^TRf`: so are its mean and its covariance, and whatever
+    set is asked for, all that is needed are :math:`\Phi^TR\Phi`, :math:`\Phi^TR\bar f` and
+    :math:`\Phi^TRZSZ^TR\Phi` of the columns together.
+    """
+
+    gram: Array
+    slope: Array
+    covariance: Array
+    centre: Array
+    level: float
+    spread: float
+
+    @classmethod
+    def of(
+        cls,
+        Phi: Array,
+        r: Array,
+        m: Array,
+        dense: Design,
+        posterior: GaussianPosterior,
+        *,
+        intercept: bool,
+    ) -> Self:
+        """Gather what is needed.
+
+        Parameters
+        ----------
+        Phi : ndarray of shape (n, k)
+            The columns.
+        r, m : ndarrays of shape (n,)
+            Precision with which the latent counts at each row, and its mean.
+        dense, posterior : Design, GaussianPosterior
+            Columns and weights of the dense model.
+        intercept : bool
+            Whether there is a free intercept.
+        """
+        total = float(r.sum())
+        centre, level, spread = np.zeros(Phi.shape[1]), 0.0, posterior.spread
+        if intercept:
+            centre, level = r @ Phi / total, float(r @ m) / total
+            aside = dense.rmatvec(r) / total - posterior.centre
+            spread += float(aside @ posterior.covariance_dot(aside[:, None])[:, 0])
+        weighted = r[:, None] * (Phi - centre)
+        cross = dense.rmatvec(weighted)
+        return cls(
+            weighted.T @ (Phi - centre),
+            weighted.T @ (m - level),
+            cross.T @ posterior.covariance_dot(cross),
+            centre,
+            level,
+            spread,
+        )
+
+    def onto(self, index: Index) -> GaussianPosterior:
+        """Return the posterior of the weights on these of the columns."""
+        each = np.ix_(index, index)
+        unit = 1 / np.sqrt(np.maximum(np.diag(self.gram)[index] * _STEADY, np.finfo(float).tiny))
+        matrix = unit[:, None] * self.gram[each] * unit
+        matrix.flat[:: index.size + 1] += 1.0
+        factor = Factor(matrix)
+        w = unit * factor.solve(unit * self.slope[index])
+        half = unit[:, None] * factor.solve(unit[:, None] * self.covariance[each])
+        covariance = unit[:, None] * factor.solve(unit[:, None] * half.T)
+        root = np.asarray(Triangle.of(0.5 * (covariance + covariance.T)).lower.T)
+        b = self.level - float(self.centre[index] @ w)
+        return GaussianPosterior(w, b, self.centre[index], self.spread, root, None, float(index.size))

@@ -20,8 +20,7 @@ from ..basis import Features, KernelBasis
 from ..design import Built, DenseDesign, build_design
 from ..posterior import GaussianPosterior
 from ..priors import Jeffreys
-from ..projection import best_columns
-from ..relevance import Mode, find_mode
+from ..projection import Projection, best_columns
 from ..solvers import Problem, Record, Status
 from ._callbacks import Reporter, begin_reports
 from ._family import Family
@@ -37,9 +36,8 @@ _RANK_TOL = 1e-6
 _LOOK_FURTHER, _ENOUGH, _NOTHING = 2, 0.1, 2e-4
 # Columns that may be kept if nobody says otherwise.
 _MOST = 64
-# Prior precision of a projected weight, as a part of what the reference says of it: next to nothing, but
-# two columns that repeat each other then share what they have.
-_STEADY = 1e-8
+# The least that a row counts, as a part of the one that counts most.
+_LEAST_PRECISION = 1e-10
 
 
 class Point(NamedTuple):
@@ -99,8 +97,12 @@ class LaconicBase(KernelModel):
         """Return the reference as sure of itself as rows left out say that it should be."""
         return reference
 
-    def _soften(self, reference: Reference, weight: Array) -> tuple[Array, Likelihood]:
-        """Return a latent and a likelihood whose ``log_prob`` falls by the divergence from it."""
+    def _precision(self, reference: Reference, share: Array) -> Array:
+        """Return with which precision the latent counts at each row, to second order in nats."""
+        raise NotImplementedError
+
+    def _lost(self, reference: Reference, share: Array, m: Array, v: Array) -> Array:
+        """Return the nats that are lost at each row with another mean and variance of the latent."""
         raise NotImplementedError
 
     # ---- choose ---------------------------------------------------------------------------
@@ -203,38 +205,32 @@ class LaconicBase(KernelModel):
     def _path(self, reference: Reference, dense: Problem, built: Built, report: Reporter) -> Path:
         """Return the path of one output; runs in a worker."""
         report.begin()
-        weight = dense.weight
-        began, total = time.perf_counter(), float(weight.sum())
-        target, soft = self._soften(reference, weight)
-        exact, _, curvature = soft.evaluate(target, target)
-        problem = Problem(built.design.share(), target, soft, Jeffreys(), weight, self.fit_intercept)
-        most = self._most
+        began, share = time.perf_counter(), dense.weight / dense.weight.sum()
+        r = dense.weight * self._precision(reference, share)
+        r = np.maximum(r, _LEAST_PRECISION * r.max(initial=0.0))
         columns = best_columns(
-            problem.design,
-            weight * np.maximum(curvature, 1e-10 * curvature.max()),
-            target,
+            built.design.share(),
+            r,
+            reference.m,
             intercept=self.fit_intercept,
-            most=_LOOK_FURTHER * most,
-            enough=min(_ENOUGH * self.tolerance, _NOTHING) * total,
-        )[: most + 1]
-        posteriors, nats, b = [], [], problem.empty().b
+            most=_LOOK_FURTHER * self._most,
+            enough=min(_ENOUGH * self.tolerance, _NOTHING) * float(dense.weight.sum()),
+        )[: self._most + 1]
+        used = np.unique(np.concatenate(columns))
+        Phi = built.design.keep(used).matvec(np.eye(used.size))
+        projection = Projection.of(
+            Phi, r, reference.m, dense.design, reference.posterior, intercept=self.fit_intercept
+        )
+        posteriors, nats = [], []
         for size, index in enumerate(columns):
-            part = problem.keep(index)
-            alpha = _STEADY * np.maximum(part.design.square_rmatvec(weight * curvature), 1e-300)
-            mode = find_mode(part, alpha, soft, np.zeros(size), b)
-            posteriors.append(self._posterior(mode, reference, dense))
-            nats.append(float(weight @ (exact - soft.log_prob(target, mode.f))) / total)
+            at = np.searchsorted(used, index)
+            posteriors.append(projection.onto(at))
+            lost = self._lost(reference, share, *posteriors[-1].latent(Phi[:, at]))
+            nats.append(max(float(share @ lost), 0.0))
             if report(Record(size + 1, -nats[-1], size, time.perf_counter() - began)):
                 break
         report.end()
-        return Path(reference, columns[: len(nats)], posteriors, np.maximum(nats, 0.0))
-
-    def _posterior(self, mode: Mode, reference: Reference, dense: Problem) -> GaussianPosterior:
-        """Return the projected weights; where the reference's spread is in the target they have none."""
-        k = mode.w.size
-        return GaussianPosterior(
-            mode.w, mode.b, mode.ridge.centre, 0.0, np.zeros((1, k)), None, float(k)
-        )
+        return Path(reference, columns[: len(nats)], posteriors, np.array(nats))
 
     # ---- publish --------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +19,8 @@ from ..solvers import Problem
 _NEGLIGIBLE = 1e-4
 # How far from one a stretch usually is, in logarithms, and how far it may be.
 _USUAL, _STRETCH = 0.3, (0.5, 2.0)
+# Half the distance at which its slope is taken.
+_STEP = 1e-3
 
 
 def _carrying(values: Array) -> Index:
@@ -114,7 +116,7 @@ class Reference:
     left_m: Array  # and
     left_v: Array  # the same of each row as if it had not been seen
     multiple: float  # the precision, in the units of fit_shared
-    stretch: float = 1.0  # of the moderated latent, so that it is as sure of itself as it should be
+    stretch: float = 1.0  # by which it was made as sure of itself as it should be
 
     @classmethod
     def fit(cls, coordinates: KernelMap | FeatureMap, problem: Problem, multiple: float) -> Self:
@@ -125,31 +127,55 @@ class Reference:
         left = leave_one_out(mode)
         return cls(coordinates, posterior, mode.likelihood, mode.f, v, *left, multiple)
 
+    def stretched(self, s: float) -> Self:
+        """Return the reference with all its latents multiplied by a number."""
+        post = self.posterior
+        root, prior_root = post.root, post.prior_root
+        if prior_root is None:
+            root = s * root
+        else:
+            prior_root = s * prior_root
+        posterior = replace(
+            post,
+            mean=s * post.mean,
+            intercept=s * post.intercept,
+            spread=s * s * post.spread,
+            root=root,
+            prior_root=prior_root,
+        )
+        return replace(
+            self,
+            posterior=posterior,
+            m=s * self.m,
+            v=s * s * self.v,
+            left_m=s * self.left_m,
+            left_v=s * s * self.left_v,
+            stretch=s * self.stretch,
+        )
+
     def latent(self, X: Any) -> tuple[Array, Array]:
         """Return mean and variance of the latent at each row."""
         return self.posterior.latent(self.coordinates.columns(X))
 
 
-def best_stretch(problem: Problem, t: Array) -> float:
-    r"""Return the factor :math:`s` under which :math:`s\,t_i` predicts the labels best.
+def best_stretch(problem: Problem, reference: Reference) -> float:
+    r"""Return the factor under which the latents of the rows left out predict the labels best.
 
-    Laplace's approximation is too timid: its latents of the rows left out, times a number that is a
-    little above one, predict better. The number is not far from one, :math:`\log s \sim
-    \mathcal N(0, 0.3^2)`, so that few rows do not carry it away.
-
-    Parameters
-    ----------
-    problem : Problem
-        With the labels.
-    t : ndarray of shape (n,)
-        Latents of the rows left out.
+    Laplace's approximation is too timid: latents times a number a little above one predict better. The
+    number is not far from one, :math:`\log s \sim \mathcal N(0, 0.3^2)`, so that few rows do not carry
+    it away.
     """
+    y, m, v = problem.y, reference.left_m, reference.left_v
 
-    def slope(s: float) -> float:
-        rise = problem.likelihood.evaluate(problem.y, s * t)[1]
-        return float(problem.weight @ (rise * t)) - float(np.log(s)) / (s * _USUAL**2)
+    def nats(log_s: float) -> float:
+        s = np.exp(log_s)
+        fit = problem.weight @ reference.likelihood.predictive(y, s * m, s * s * v)
+        return float(fit) - 0.5 * (log_s / _USUAL) ** 2
 
-    low, high = _STRETCH
+    def slope(log_s: float) -> float:
+        return nats(log_s + _STEP) - nats(log_s - _STEP)
+
+    low, high = np.log(_STRETCH)
     if slope(low) <= 0:
-        return low
-    return high if slope(high) >= 0 else float(brentq(slope, low, high, xtol=1e-14))
+        return float(np.exp(low))
+    return float(np.exp(high if slope(high) >= 0 else brentq(slope, low, high, xtol=1e-12)))

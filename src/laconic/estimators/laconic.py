@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from .._component import resolve
 from .._protocols import Array
-from ..likelihoods import Binary, Gaussian, Soft
-from ..linalg import Triangle
-from ..posterior import GaussianPosterior
-from ..relevance import Mode
+from ..likelihoods import Binary, Gaussian
 from ..solvers import Problem
 from ._callbacks import with_callbacks
 from ._laconic import LaconicBase
@@ -23,6 +19,8 @@ from ._threads import one_blas_thread
 # The least noise of a reference, as a part of the target's variance. One that passes through its data
 # without any would ask its few kernels to do the same, to the last digit.
 _LEAST_NOISE = 1e-8
+# Half the distance at which the slope of a moderated latent is taken.
+_STEP = 1e-4
 
 
 class LaconicClassifier(BinaryPredictions, LaconicBase):
@@ -143,14 +141,26 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         return self
 
     def _calibrate(self, reference: Reference, dense: Problem) -> Reference:
-        binary: Any = reference.likelihood
-        t = binary.moderate(reference.left_m, reference.left_v)
-        return replace(reference, stretch=best_stretch(dense, t))
+        return reference.stretched(best_stretch(dense, reference))
 
-    def _soften(self, reference: Reference, weight: Array) -> tuple[Array, Any]:
-        """Return the latent whose plain probability is the reference's integrated one."""
+    def _precision(self, reference: Reference, share: Array) -> Array:
+        """Return the information of a label about the latent, its variance integrated out."""
         binary: Any = reference.likelihood
-        return reference.stretch * binary.moderate(reference.m, reference.v), Soft(binary)
+        t = binary.moderate(reference.m, reference.v)
+        ahead, behind = (binary.moderate(reference.m + h, reference.v) for h in (_STEP, -_STEP))
+        information = sum(
+            np.exp(binary.log_link(y * t)) * binary.evaluate(np.full_like(t, y), t)[1] ** 2
+            for y in (-1.0, 1.0)
+        )
+        return np.asarray(information * ((ahead - behind) / (2 * _STEP)) ** 2)
+
+    def _lost(self, reference: Reference, share: Array, m: Array, v: Array) -> Array:
+        """Return the divergence between the reference's probabilities and others."""
+        binary: Any = reference.likelihood
+        t, other = binary.moderate(reference.m, reference.v), binary.moderate(m, v)
+        log_p = np.stack([binary.log_link(y * t) for y in (-1, 1)])
+        log_q = np.stack([binary.log_link(y * other) for y in (-1, 1)])
+        return np.asarray((np.exp(log_p) * (log_p - log_q)).sum(axis=0))
 
 
 class LaconicRegressor(GaussianPredictions, LaconicBase):
@@ -257,30 +267,11 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         self.noise_variance_ = float(self.likelihoods_[0].noise)
         return self
 
-    def _soften(self, reference: Reference, weight: Array) -> tuple[Array, Any]:
-        """Return the reference's mean, and a Gaussian of its predictive variance around it."""
+    def _precision(self, reference: Reference, share: Array) -> Array:
+        """Return one over the predictive variance, the same for all rows."""
         noise: Any = reference.likelihood
-        share = weight / weight.sum()
-        return reference.m, Gaussian(float(noise.noise + share @ reference.v), estimate=False)
+        return np.full_like(reference.m, 1 / float(noise.noise + share @ reference.v))
 
-    def _posterior(self, mode: Mode, reference: Reference, dense: Problem) -> GaussianPosterior:
-        r"""Return the projection of the reference's posterior, which is linear in its weights."""
-        plain = super()._posterior(mode, reference, dense)
-        if not mode.w.size:
-            return plain
-        r, design = mode.r, mode.problem.design
-        kept = design.matvec(np.eye(mode.w.size))
-        cross = dense.design.rmatvec(r[:, None] * kept).T
-        cross = cross - np.outer(design.rmatvec(r), reference.posterior.centre)
-        root = mode.ridge.root[:, None]
-        onto = root * mode.ridge.factor.solve(root * cross)
-        covariance = onto @ reference.posterior.covariance_dot(onto.T)
-        return GaussianPosterior(
-            plain.mean,
-            plain.intercept,
-            plain.centre,
-            reference.posterior.spread,
-            np.asarray(Triangle.of(covariance).lower.T),
-            None,
-            plain.effective,
-        )
+    def _lost(self, reference: Reference, share: Array, m: Array, v: Array) -> Array:
+        """Return the squared difference of the means over twice the predictive variance."""
+        return 0.5 * self._precision(reference, share) * (m - reference.m) ** 2
