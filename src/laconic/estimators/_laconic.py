@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -224,8 +224,12 @@ class LaconicBase(KernelModel):
         posteriors, nats = [], []
         for size, index in enumerate(columns):
             at = np.searchsorted(used, index)
-            posteriors.append(projection.onto(at))
-            lost = self._lost(reference, share, *posteriors[-1].latent(Phi[:, at]))
+            posterior = projection.onto(at)
+            m, v = posterior.latent(Phi[:, at])
+            # What few columns cannot vary is added, so that on average they know no more than all do.
+            missing = max(float(r @ (reference.v - v)) / float(r.sum()), 0.0)
+            posteriors.append(replace(posterior, spread=posterior.spread + missing))
+            lost = self._lost(reference, share, m, v + missing)
             nats.append(max(float(share @ lost), 0.0))
             if report(Record(size + 1, -nats[-1], size, time.perf_counter() - began)):
                 break
