@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -70,6 +70,32 @@ class GaussianPosterior:
             away = away * self.prior_root
             v = (away**2).sum(axis=1) - ((away @ self.root) ** 2).sum(axis=1)
         return m, np.maximum(v, 0.0) + self.spread
+
+    def as_wide_as(self, other: Array, v: Array, r: Array) -> tuple[Self, Array]:
+        """Return it with the variances of the latent closer to others, which few weights cannot have.
+
+        The variances of the rows are multiplied by one number and raised by another, so that they are
+        closest in the mean square; never made smaller.
+
+        Parameters
+        ----------
+        other, v : ndarrays of shape (n,)
+            The variances to come close to, and its own.
+        r : ndarray of shape (n,)
+            What each row counts.
+
+        Returns
+        -------
+        posterior, variance at each row
+        """
+        share = r / r.sum()
+        mean, wanted = float(share @ v), float(share @ other)
+        square = float(share @ (v - mean) ** 2)
+        factor = float(share @ ((v - mean) * (other - wanted))) / max(square, np.finfo(float).tiny)
+        factor = max(factor, 1.0) if mean * factor <= wanted else max(wanted / max(mean, 1e-300), 1.0)
+        more = max(wanted - factor * mean, 0.0)
+        wider = replace(self, root=np.sqrt(factor) * self.root, spread=factor * self.spread + more)
+        return wider, factor * v + more
 
     def covariance_dot(self, A: Array) -> Array:
         """Return the covariance of the weights times a matrix."""

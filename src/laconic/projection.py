@@ -23,7 +23,7 @@ _STEADY = 1e-8
 
 
 def best_columns(
-    design: Design, r: Array, z: Array, *, intercept: bool, most: int, enough: float
+    design: Design, r: Array, z: Array, *, intercept: bool, most: int, enough: float, least: int = 0
 ) -> list[Index]:
     r"""Return, for every size, few columns that explain a target nearly as well as all.
 
@@ -46,7 +46,9 @@ def best_columns(
     most : int
         Columns to add, at the most.
     enough : float
-        Nats below which there is nothing left to add.
+        Nats below which there is nothing left to add,
+    least : int, default=0
+        once there are so many columns.
 
     Returns
     -------
@@ -57,19 +59,19 @@ def best_columns(
     if intercept:
         total = float(one @ one)
         T, t = T - np.outer(one, (one @ T) / total), t - one * (float(one @ t) / total)
-    chosen, up = _forward(T, t, most, enough)
+    chosen, up = _forward(T, t, most, enough, least)
     sets, down = _backward(T[:, chosen], t, chosen)
     return [chosen[:k] if up[k] <= down[k] else sets[k] for k in range(chosen.size + 1)]
 
 
-def _forward(T: Array, t: Array, most: int, enough: float) -> tuple[Index, list[float]]:
+def _forward(T: Array, t: Array, most: int, enough: float, least: int) -> tuple[Index, list[float]]:
     """Return columns in the order in which each explains most, and what is left after each."""
     whole = np.einsum("ij,ij->j", T, T)
     left, slope, residual = whole.copy(), T.T @ t, t.copy()
     chosen: list[int] = []
     lost = [0.5 * float(residual @ residual)]
     basis = np.zeros((T.shape[0], 0))
-    while len(chosen) < min(most, *T.shape) and lost[-1] > enough:
+    while len(chosen) < min(most, *T.shape) and (lost[-1] > enough or len(chosen) < least):
         fits = left > _IN_SPAN * whole
         gain = np.where(fits, slope**2 / np.where(fits, left, 1.0), 0.0)
         if not gain.any():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -36,6 +35,8 @@ _RANK_TOL = 1e-6
 _LOOK_FURTHER, _ENOUGH, _NOTHING = 2, 0.1, 2e-4
 # Columns that may be kept if nobody says otherwise.
 _MOST = 64
+# Columns that are looked at in any case: one may have the mean, but not yet the variance.
+_LEAST = 10
 # The least that a row counts, as a part of the one that counts most.
 _LEAST_PRECISION = 1e-10
 
@@ -56,6 +57,11 @@ class Path:
     columns: list[Index]
     posteriors: list[GaussianPosterior]
     nats: Array
+
+    def until(self, size: int) -> Path:
+        """Return the path up to this size."""
+        end = size + 1
+        return Path(self.reference, self.columns[:end], self.posteriors[:end], self.nats[:end])
 
     def smallest(self, tolerance: float) -> int:
         """Return the smallest size that loses no more than this; the best if there is none."""
@@ -205,7 +211,7 @@ class LaconicBase(KernelModel):
     def _path(self, reference: Reference, dense: Problem, built: Built, report: Reporter) -> Path:
         """Return the path of one output; runs in a worker."""
         report.begin()
-        began, share = time.perf_counter(), dense.weight / dense.weight.sum()
+        share = dense.weight / dense.weight.sum()
         r = dense.weight * self._precision(reference, share)
         r = np.maximum(r, _LEAST_PRECISION * r.max(initial=0.0))
         columns = best_columns(
@@ -215,26 +221,35 @@ class LaconicBase(KernelModel):
             intercept=self.fit_intercept,
             most=_LOOK_FURTHER * self._most,
             enough=min(_ENOUGH * self.tolerance, _NOTHING) * float(dense.weight.sum()),
-        )[: self._most + 1]
+            least=_LEAST,
+        )
+        path = self._project(reference, dense, built, r, columns[: self._most + 1])
+        for size, lost in enumerate(path.nats):
+            if report(Record(size + 1, -float(lost), size, 0.0)):
+                path = path.until(size)
+                break
+        report.end()
+        return path
+
+    def _project(
+        self, reference: Reference, dense: Problem, built: Built, r: Array, columns: list[Index]
+    ) -> Path:
+        """Return the models on these sets of columns, and what each loses."""
         used = np.unique(np.concatenate(columns))
         Phi = built.design.keep(used).matvec(np.eye(used.size))
         projection = Projection.of(
             Phi, r, reference.m, dense.design, reference.posterior, intercept=self.fit_intercept
         )
+        share = dense.weight / dense.weight.sum()
         posteriors, nats = [], []
-        for size, index in enumerate(columns):
+        for index in columns:
             at = np.searchsorted(used, index)
             posterior = projection.onto(at)
             m, v = posterior.latent(Phi[:, at])
-            # What few columns cannot vary is added, so that on average they know no more than all do.
-            missing = max(float(r @ (reference.v - v)) / float(r.sum()), 0.0)
-            posteriors.append(replace(posterior, spread=posterior.spread + missing))
-            lost = self._lost(reference, share, m, v + missing)
-            nats.append(max(float(share @ lost), 0.0))
-            if report(Record(size + 1, -nats[-1], size, time.perf_counter() - began)):
-                break
-        report.end()
-        return Path(reference, columns[: len(nats)], posteriors, np.array(nats))
+            posterior, v = posterior.as_wide_as(reference.v, v, r)
+            posteriors.append(posterior)
+            nats.append(max(float(share @ self._lost(reference, share, m, v)), 0.0))
+        return Path(reference, columns, posteriors, np.array(nats))
 
     # ---- publish --------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from ..relevance import fit_shared, leave_one_out
 from ..solvers import Problem
 
 # Directions that together carry less than this part of the prior's variance are left out.
-_NEGLIGIBLE = 1e-4
+_NEGLIGIBLE = 1e-3
 # How far from one a stretch usually is, in logarithms, and how far it may be.
 _USUAL, _STRETCH = 0.3, (0.5, 2.0)
 # Half the distance at which its slope is taken.

@@ -19,6 +19,8 @@ from ._reference import FeatureMap, KernelMap
 _MOST_ROWS = 600
 # A step has to gain so many nats a row to be taken, or a flat hill would be walked to its end.
 _GAIN = 1e-4
+# Modes that are only compared need not be exact beyond this many nats.
+_NEAR = 1e-4
 # Fewer rows than this do not tell which features matter more; and they have to tell it so clearly, in
 # standard errors of what is gained.
 _FEWEST_ROWS, _CLEARLY = 100, 2.0
@@ -26,8 +28,8 @@ _FEWEST_ROWS, _CLEARLY = 100, 2.0
 # Powers of two of the width, and powers of the square root of ten of the precision: where they are
 # searched, where the search begins, and the widths at which it looks, since there may be several hills.
 Point = tuple[int, int]
-_FROM, _TO = (-6, -20), (8, 6)
-START, LOOK = (1, -2), (4, -2, -5)
+_FROM, _TO = (-5, -20), (8, 6)
+START, LOOK = (1, -2), (4, -2)
 
 Maps = Callable[[int, Array, Any, Array], KernelMap | FeatureMap]
 
@@ -83,7 +85,7 @@ class Search:
             near = [modes for p, modes in self._modes.items() if p[0] == width][-1:]
             starts = near[0] if near else [None] * len(self.targets)
             self._modes[point] = [
-                fit_shared(problem, multiple(point), start)
+                fit_shared(problem, multiple(point), start, _NEAR)
                 for problem, start in zip(self._problems[width], starts, strict=True)
             ]
         return self._modes[point]

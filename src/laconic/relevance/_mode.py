@@ -84,8 +84,15 @@ def refit_by_degrees(problem: Problem, likelihood: Likelihood, f: Array, learnt:
     return likelihood.refit(problem.y, f, problem.weight, free, v)
 
 
-def find_mode(problem: Problem, alpha: Array, likelihood: Likelihood, w: Array, b: float) -> Mode:
-    """Return the mode, by Newton's method from ``w`` and ``b``."""
+def find_mode(
+    problem: Problem,
+    alpha: Array,
+    likelihood: Likelihood,
+    w: Array,
+    b: float,
+    gain: float = _GAIN,
+) -> Mode:
+    """Return the mode, by Newton's method from ``w`` and ``b`` until a step gains less than ``gain``."""
     y, weight = problem.y, problem.weight
     f = problem.latent(w, b)
     log_p, slope, curvature = likelihood.evaluate(y, f)
@@ -99,7 +106,7 @@ def find_mode(problem: Problem, alpha: Array, likelihood: Likelihood, w: Array, 
         dw, db = answer.weights - w, answer.intercept - b
         df = problem.latent(dw, db)
         promise = float((weight * slope) @ df) - float((alpha * w) @ dw)
-        if last or promise <= _GAIN:
+        if last or promise <= gain:
             break
         last = promise <= _ROUNDING * abs(value)  # one more, and the value cannot tell
         for halving in range(_HALVINGS):

@@ -10,7 +10,9 @@ from ._mode import Mode, find_mode
 from ._start import first_precision
 
 
-def fit_shared(problem: Problem, multiple: float, near: Mode | None = None) -> Mode:
+def fit_shared(
+    problem: Problem, multiple: float, near: Mode | None = None, gain: float | None = None
+) -> Mode:
     r"""Return the mode under one precision for all weights.
 
     Parameters
@@ -23,6 +25,9 @@ def fit_shared(problem: Problem, multiple: float, near: Mode | None = None) -> M
         :math:`\sigma^2 = (\|y - f\|^2 + \sigma^2\alpha\|w\|^2)/(n - 1)`.
     near : Mode, optional
         A mode of the same problem to begin at.
+    gain : float, optional
+        Nats that a step of Newton's method has to gain to be followed by another; by default the last
+        digit.
 
     Returns
     -------
@@ -31,13 +36,14 @@ def fit_shared(problem: Problem, multiple: float, near: Mode | None = None) -> M
     empty, columns = problem.empty(), problem.design.shape[1]
     w, b = (np.zeros(columns), empty.b) if near is None else (near.w, near.b)
     alpha = np.full(columns, multiple * first_precision(problem, empty))
-    mode = find_mode(problem, alpha, empty.likelihood, w, b)
+    until = {} if gain is None else {"gain": gain}
+    mode = find_mode(problem, alpha, empty.likelihood, w, b, **until)
     likelihood = _most_probable(mode)
     if likelihood is mode.likelihood:
         return mode
     curvature = likelihood.evaluate(problem.y, mode.f)[2]
     alpha = alpha * (float(problem.weight @ curvature) / float(mode.r.sum()))
-    return find_mode(problem, alpha, likelihood, mode.w, mode.b)
+    return find_mode(problem, alpha, likelihood, mode.w, mode.b, **until)
 
 
 def _most_probable(mode: Mode) -> Likelihood:
