@@ -25,7 +25,7 @@ from ..solvers.joint import Joint, JointProblem
 from ._callbacks import begin_reports
 from ._fit import Fit
 from ._jcfo_screen import standardise, strongest
-from ._jcfo_search import SOLVERS, Found, search
+from ._jcfo_search import SOLVERS, Found, Settings, search
 from ._model import KernelModel
 
 _KERNELS = ["linear", "poly", "rbf"]
@@ -49,7 +49,7 @@ class Asked:
 
     def at_rates(self, weight_rate: float, scale_rate: float) -> Self:
         """Return the same with other rates."""
-        rates = {"weight_rate": weight_rate, "scale_rate": scale_rate}
+        rates: dict[str, Any] = {"weight_rate": weight_rate, "scale_rate": scale_rate}
         return replace(self, questions=[replace(each, **rates) for each in self.questions])
 
     def scales(self, theta: Array) -> Array:
@@ -64,6 +64,7 @@ class JCFOBase(KernelModel):
 
     weight_rate: float
     scale_rate: Any
+    selection_rate: Any
     screening: Any
     solver: Any
     n_centres: int | None
@@ -85,6 +86,10 @@ class JCFOBase(KernelModel):
             "scale_rate": (
                 is_positive(self.scale_rate) or self.scale_rate == "auto",
                 "a positive number or 'auto'",
+            ),
+            "selection_rate": (
+                self.selection_rate is None or is_positive(self.selection_rate),
+                "None or a positive number",
             ),
             "n_centres": (self.n_centres is None or is_count(self.n_centres), "None or a count"),
             "screening": (
@@ -144,6 +149,11 @@ class JCFOBase(KernelModel):
         order = np.argsort(drawn)
         return drawn[order], np.argsort(order)
 
+    @property
+    def _settings(self) -> Settings:
+        rate = None if self.selection_rate is None else float(self.selection_rate)
+        return Settings(self.solver, int(self.max_iter), float(self.tol), rate)
+
     # ---- solve ----------------------------------------------------------------------------
 
     def _solve(self, asked: Asked) -> None:
@@ -152,7 +162,7 @@ class JCFOBase(KernelModel):
         found = []
         for question, report in zip(asked.questions, reports, strict=True):
             report.begin()
-            found.append(search(question, asked.few, self.solver, int(self.max_iter), self.tol, report))
+            found.append(search(question, asked.few, self._settings, report))
             report.end()
         end_reports()
         self._publish_joint(asked, found)
@@ -235,7 +245,9 @@ class SideBySide:
     @property
     def centres(self) -> Array:
         """The centres, one after the other."""
-        rests = [basis.rest if isinstance(basis, WithConstant) else basis for basis in self.bases]
+        rests: list[Any] = [
+            basis.rest if isinstance(basis, WithConstant) else basis for basis in self.bases
+        ]
         return np.concatenate([rest.centres for rest in rests])
 
     def columns(self, X: Any) -> Array:

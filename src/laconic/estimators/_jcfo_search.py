@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._protocols import Array, Index
-from ..kernels import Polynomial
+from ..kernels import Polynomial, Stationary
 from ..solvers import Record
 from ..solvers.joint import Joint, JointProblem, expectation_maximisation, variable_projection
 
 SOLVERS: dict[str, Any] = {"em": expectation_maximisation, "varpro": variable_projection}
 # Powers of p that the search starts from: all features weak, or some of them strong.
 _STARTS = (-1.0, -2 / 3, -1 / 3, 0.0)
-# Centres through which trials look; iterations of one; relative gain at which it has seen enough.
-_FEW, _TRIAL, _ENOUGH = 100, 8, 1e-3
-# A small part of the rate of the weights lets all features speak before few are chosen: a product of
-# two, which neither betrays alone, is only found so.
-_GENTLE = 0.3
-# Parts of both rates from which the search climbs back after it has ended with nothing.
-_RESTARTS = (0.03, 0.1, 0.3, 1.0)
+# Centres through which trials look; iterations of one, and of a step of a path; relative gain at which
+# they have seen enough.
+_FEW, _TRIAL, _PATH, _ENOUGH = 100, 8, 50, 1e-3
+# A low rate of the weights lets all features speak before few are chosen: a product of two, which
+# neither betrays alone, is only found so. The path begins at a rate of at most so much and climbs by
+# such steps; after it has ended with nothing, it begins lower.
+_GENTLE, _CLIMB, _LOWER = 0.3, 0.3, 0.03
+# The strongest of the features found are tried alone: one, two, four, up to so many; with scales that
+# add up to these, at which standardised rows are near each other, and are not.
+_SHARPEST, _SHARP = 16, (1.0, 4.0)
 
 
 @dataclass(frozen=True)
@@ -35,16 +38,62 @@ class Found:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class Settings:
+    """How to search."""
+
+    solver: str
+    max_iter: int
+    tol: float
+    selection_rate: float | None = None
+
+
 def search(
     question: JointProblem,
     few: Index,
-    solver: str,
-    max_iter: int,
-    tol: float,
+    settings: Settings,
     report: Callable[[Record], bool],
     start: Array | None = None,
 ) -> Found:
-    """Return the best of a few trials, carried on to the end; or go on from ``start``."""
+    """Return the best of a few trials, carried on to the end; or go on from ``start``.
+
+    With a ``selection_rate`` the features are those that a search at that rate of the weights keeps.
+    """
+    if settings.selection_rate is None:
+        return _search(question, few, settings, report, start)
+    strict = replace(question, weight_rate=settings.selection_rate)
+    found = _search(strict, few, replace(settings, selection_rate=None), report, start)
+    return relax(question, few, settings, report, found)
+
+
+def relax(
+    question: JointProblem,
+    few: Index,
+    settings: Settings,
+    report: Callable[[Record], bool],
+    found: Found,
+) -> Found:
+    """Return the answer with the features of another, and no others."""
+    kept = np.flatnonzero(found.answer.theta)
+    if not kept.size or found.answer.stopped or settings.solver == "em":
+        return found
+    part = replace(question, X=question.X[:, kept], centres=question.centres[:, kept])
+    theta = found.answer.theta[kept]
+    start = min((_quick(part, each, _TRIAL) for each in (theta, _best_start(part, few))), key=_value)
+    relaxed = _search(part, few, settings, report, start.theta)
+    theta = np.zeros_like(found.answer.theta)
+    theta[kept] = relaxed.answer.theta
+    answer = replace(relaxed.answer, theta=theta)
+    return Found(answer, found.history + relaxed.history, found.note + relaxed.note)
+
+
+def _search(
+    question: JointProblem,
+    few: Index,
+    settings: Settings,
+    report: Callable[[Record], bool],
+    start: Array | None,
+) -> Found:
     history: list[Record] = []
     began = time.perf_counter()
 
@@ -54,19 +103,20 @@ def search(
         history.append(Record(len(history) + 1, -here.value, kept, seconds))
         return report(history[-1])
 
-    settings: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "callback": tell}
+    solver: Any = SOLVERS[settings.solver]
+    options: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "callback": tell}
     if start is None:
-        start = _uniform(question, -1.0) if solver == "em" else _best_start(question, few)
-    answer, note = SOLVERS[solver](question, start, **settings), ""
-    if answer.empty and solver != "em" and not answer.stopped:
-        again = _restart(question, max_iter)
+        start = _uniform(question, -1.0) if settings.solver == "em" else _best_start(question, few)
+    answer, note = solver(question, start, **options), ""
+    if answer.empty and settings.solver != "em" and not answer.stopped:
+        again = _quick(question, _climb(_through(question, few), _LOWER), settings.max_iter)
         if again.empty or again.value >= answer.value:
             note = (
-                " Nothing is worth its price, also after restarts from lower rates: "
+                " Nothing is worth its price, also after a restart from lower rates: "
                 "lower weight_rate or scale_rate."
             )
         else:
-            answer = SOLVERS[solver](question, again.theta, **settings)
+            answer = solver(question, again.theta, **options)
             note = " The first search ended with nothing; this one came from lower rates."
     if not history:  # it was at the end already
         tell(answer)
@@ -80,34 +130,53 @@ def _uniform(question: JointProblem, power: float) -> Array:
 
 def _best_start(question: JointProblem, few: Index) -> Array:
     """Return the scales from which the full search sets out."""
-    p = question.X.shape[1]
-    if few.size > _FEW:
-        question = replace(question, centres=question.centres[few[:_FEW]])
-    gentle = replace(question, weight_rate=_GENTLE * question.weight_rate)
     weak = _uniform(question, -1.0)
-    if p == 1:
+    if weak.size == 1:
         return weak
-    first = variable_projection(gentle, weak, max_iter=50, tol=_ENOUGH, exact=False)
+    question = _through(question, few)
     # A product of strong features soon leaves the range of a double.
     powers = _STARTS[:1] if isinstance(question.kernel, Polynomial) else _STARTS
-    trials = [first.theta, *(_uniform(question, power) for power in powers)]
-    tried = [
-        variable_projection(question, theta, max_iter=_TRIAL, tol=_ENOUGH, exact=False)
-        for theta in trials
-    ]
-    return min(tried, key=lambda trial: trial.value).theta
+    trials = [_climb(question, _GENTLE), *(_uniform(question, power) for power in powers)]
+    best = min((_quick(question, theta, _TRIAL) for theta in trials), key=_value)
+    sharp = [_quick(question, theta, _TRIAL) for theta in _sharper(question, best.theta)]
+    return min([best, *sharp], key=_value).theta
 
 
-def _restart(question: JointProblem, max_iter: int) -> Joint:
-    """Return where an ascending path of rates ends."""
-    theta = _uniform(question, -1.0)
-    for part in _RESTARTS:
-        rates = {
-            "weight_rate": part * question.weight_rate,
-            "scale_rate": part * question.scale_rate,
-        }
-        here = variable_projection(
-            replace(question, **rates), theta, max_iter=max_iter, tol=1e-6, exact=False
-        )
-        theta = here.theta
-    return here
+def _value(here: Joint) -> float:
+    return here.value
+
+
+def _sharper(question: JointProblem, theta: Array) -> Iterator[Array]:
+    """Yield scales of the strongest features alone, as strong as all are and stronger.
+
+    Many weak features make a smooth model, which is an optimum of its own; few strong ones do not come
+    out of it by descent, but the order of its features is right.
+    """
+    order = np.argsort(-theta, kind="stable")
+    sums = _SHARP if isinstance(question.kernel, Stationary) else ()
+    size = 1
+    while size <= min(int(np.count_nonzero(theta)), _SHARPEST):
+        few = np.zeros_like(theta)
+        few[order[:size]] = theta[order[:size]]
+        yield few
+        for total in sums:
+            yield few * (total / few.sum())
+        size *= 2
+
+
+def _climb(question: JointProblem, lowest: float) -> Array:
+    """Return where a path of ascending rates of the weights ends, short of the last."""
+    theta, rates = _uniform(question, -1.0), [_CLIMB * question.weight_rate]
+    while rates[-1] > lowest:
+        rates.append(_CLIMB * rates[-1])
+    for rate in reversed(rates):
+        theta = _quick(replace(question, weight_rate=rate), theta, _PATH).theta
+    return theta
+
+
+def _quick(question: JointProblem, theta: Array, max_iter: int) -> Joint:
+    return variable_projection(question, theta, max_iter=max_iter, tol=_ENOUGH, exact=False)
+
+
+def _through(question: JointProblem, few: Index) -> JointProblem:
+    return replace(question, centres=question.centres[few[:_FEW]])

@@ -35,15 +35,23 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
     scale_rate : float or "auto", default="auto"
         Price of a feature scale; ``"auto"`` is 2. (With the linear kernel only the product of the two
         rates matters.)
+    selection_rate : float or None, default=None
+        A larger price of a weight at which the features are selected, before those that were are given
+        kernels at ``weight_rate``. A high price selects sharply but shrinks; this has the one without
+        the other. None is ``weight_rate``: one search for both, the paper's model.
     solver : {"varpro", "em"}, default="varpro"
         Variable projection, or the paper's EM.
     screening : None, int or "auto", default=None
-        Features that a sparse linear model chooses beforehand, section 3.1 of [JCFO]_; ``"auto"`` leaves
-        as many as there are rows. It happens inside ``fit``, so no cross-validation can leak.
+        Features that sparse linear models choose beforehand, section 3.1 of [JCFO]_; ``"auto"`` leaves
+        as many as there are rows. It happens inside ``fit``, so no cross-validation can leak. A feature
+        that matters only together with others is invisible to a linear model.
     n_centres : int or None, default=None
         Rows that may carry a kernel; ``None`` is all of up to 1000, and 300 drawn ones of more.
     standardize : bool, default=True
-        Whether features are divided by their standard deviation first.
+        Whether features are first brought to mean zero and standard deviation one.
+    share_features : bool, default=True
+        Whether all classes share one set of scales; ``False`` gives each class, against the rest, scales
+        and kernels of its own. Two classes have one set anyway.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
@@ -52,12 +60,13 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         ``True`` puts the prior on the intercept as on any weight, which is the paper's model.
     max_iter : int, default=200
         Most iterations.
-    tol : float, default=1e-14
-        Relative change of the objective at which to stop. The last steps are the cheapest.
+    tol : float, default=1e-6
+        Violation of the conditions of optimality, in units of the rates, at which the fit has converged;
+        Newton's method ends far below. For ``solver="em"`` the relative gain at which it stops.
     class_weight : None, dict or "balanced", default=None
         Weights of the classes, multiplied with ``sample_weight``.
     random_state : int, RandomState or None, default=0
-        Draws the centres where there are too many rows.
+        Draws the centres where there are too many rows, and those through which the search begins.
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconic.solvers.Record` after every iteration; returning
         ``True`` stops the fit.
@@ -65,13 +74,12 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    feature_scales_ : ndarray of shape (n_features,)
+    feature_scales_ : ndarray of shape (n_features,), or (n_classes, n_features)
         The scales, of standardised features where ``standardize``; exactly zero where a feature is out.
-        More than two classes share them; for scales of their own wrap the classifier in scikit-learn's
-        ``OneVsRestClassifier``.
+        A row for each of more than two classes without ``share_features``.
     objective_ : float
         The minimum that was found.
-    kernel_ : Kernel
+    kernel_ : Kernel, or a list of one for each class
         The kernel with its scales, for features as they come.
     dual_coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, posteriors_, history_, status_
         As in :class:`SparseBayesClassifier`.
@@ -100,6 +108,7 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         degree: int = 2,
         weight_rate: float = 1.0,
         scale_rate: Any = "auto",
+        selection_rate: float | None = None,
         solver: str = "varpro",
         screening: Any = None,
         n_centres: int | None = None,
@@ -118,6 +127,7 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         self.degree = degree
         self.weight_rate = weight_rate
         self.scale_rate = scale_rate
+        self.selection_rate = selection_rate
         self.solver = solver
         self.screening = screening
         self.n_centres = n_centres
@@ -164,7 +174,9 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
 class JCFORegressor(GaussianPredictions, JCFOBase):
     r"""Kernel regression that finds its features while it finds its kernels.
 
-    The model of :class:`JCFOClassifier` with Gaussian noise, whose variance is estimated too.
+    The model of :class:`JCFOClassifier` with Gaussian noise, whose variance is estimated too: weights
+    cost in units of the noise, so it is found together with them, and no model that passes through the
+    data ends without any.
 
     Parameters
     ----------
@@ -172,9 +184,11 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     degree : int, default=2
         Of ``"poly"``.
     weight_rate : float, default=1.0
-        Price of a weight, per standard deviation of the targets.
+        Price of a weight as large as the standard deviation of the noise.
     scale_rate : float or "auto", default="auto"
         Price of a feature scale; ``"auto"`` is 2.
+    selection_rate : float or None, default=None
+        As in :class:`JCFOClassifier`.
     solver : {"varpro", "em"}, default="varpro"
         Variable projection, or the paper's EM.
     screening : None, int or "auto", default=None
@@ -182,7 +196,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     n_centres : int or None, default=None
         As in :class:`JCFOClassifier`.
     standardize : bool, default=True
-        Whether features are divided by their standard deviation first.
+        Whether features are first brought to mean zero and standard deviation one.
     likelihood : "gaussian" or Gaussian, default="gaussian"
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconic.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
@@ -191,10 +205,11 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         ``True`` puts the prior on the intercept as on any weight.
     max_iter : int, default=200
         Most iterations.
-    tol : float, default=1e-14
-        Relative change of the objective at which to stop. The last steps are the cheapest.
+    tol : float, default=1e-6
+        Violation of the conditions of optimality, in units of the rates, at which the fit has converged;
+        Newton's method ends far below. For ``solver="em"`` the relative gain at which it stops.
     random_state : int, RandomState or None, default=0
-        Draws the centres where there are too many rows.
+        Draws the centres where there are too many rows, and those through which the search begins.
     callbacks : None, callable or list of callables, default=None
         As in :class:`JCFOClassifier`.
 
@@ -225,6 +240,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         degree: int = 2,
         weight_rate: float = 1.0,
         scale_rate: Any = "auto",
+        selection_rate: float | None = None,
         solver: str = "varpro",
         screening: Any = None,
         n_centres: int | None = None,
@@ -241,6 +257,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         self.degree = degree
         self.weight_rate = weight_rate
         self.scale_rate = scale_rate
+        self.selection_rate = selection_rate
         self.solver = solver
         self.screening = screening
         self.n_centres = n_centres

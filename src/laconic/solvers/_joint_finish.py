@@ -246,4 +246,4 @@ def _direction(point: _Point) -> Array:
     unit = 1 / np.sqrt(np.maximum(np.abs(np.diag(H)), np.finfo(float).tiny))
     values, vectors = symmetric_eigen(unit[:, None] * H * unit)
     size = np.maximum(np.abs(values), _FLAT * np.abs(values).max(initial=1.0))
-    return -unit * (vectors @ ((vectors.T @ (unit * point.gradient)) / size))
+    return np.asarray(-unit * (vectors @ ((vectors.T @ (unit * point.gradient)) / size)))

@@ -43,7 +43,7 @@ class JointProblem:
     @property
     def n_columns(self) -> int:
         """Number of columns of the design, the constant included."""
-        return self.centres.shape[0] + int(self.constant)
+        return int(self.centres.shape[0]) + int(self.constant)
 
     def _scaled(self, theta: Array, centres: Array) -> tuple[Array, Array]:
         used = np.flatnonzero(theta)  # the others might as well not exist, but one must
@@ -76,7 +76,7 @@ class JointProblem:
         return gradient
 
     def pull(self, theta: Array, which: Index, g: Array, w: Array) -> Array:
-        """Return ``sum_ij g_i w_j dK_ij / dtheta_k`` by matrix products, a block of features at a time."""
+        """Return ``sum_ij g_i w_j dK_ij / dtheta_k`` by matrix products, in blocks of features."""
         C = self.centres[which]
         S = self.kernel.profile_slope(self._inner(theta, C)) * (g[:, None] * w)
         gradient = np.empty(theta.size)

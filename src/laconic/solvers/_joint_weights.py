@@ -24,6 +24,8 @@ _HALVINGS = 30
 _PICKS, _PART, _ALIKE = 6, 0.25, 0.5
 # The least curvature of a row, as a part of the largest.
 _LEAST_CURVATURE = 1e-10
+# The least variation of a column around its mean, as a part of its square.
+_LEAST_VARIATION = 1e-12
 # The least noise that is believed, as a part of the target's variance: polynomials of many features pass
 # through any data, and then there is no evidence of how little noise there is.
 _LEAST_NOISE = 1e-4
@@ -161,14 +163,18 @@ def _step(
         here.curvature, max(_LEAST_CURVATURE * here.curvature.max(), np.finfo(float).tiny)
     )
     H, slope = (P * r[:, None]).T @ P, g[working]
+    long = np.diag(H).copy()
     total, centre, push = 1.0, np.zeros(working.size), 0.0
     if question.intercept:
         total, push = float(r.sum()), float(question.weight @ here.slope)
         centre = r @ P / total
         H -= total * np.outer(centre, centre)
         slope = slope - push * centre
-    rate = np.full(working.size, rate_of(question, here.likelihood))
-    target = lasso_quadratic(H, slope + H @ start, rate, start, tol)
+    # A column that does not vary is the intercept's business, or nobody's.
+    varies = np.flatnonzero(np.diag(H) > _LEAST_VARIATION * np.maximum(long, np.finfo(float).tiny))
+    rate, target = np.full(varies.size, rate_of(question, here.likelihood)), np.zeros_like(start)
+    part = H[np.ix_(varies, varies)]
+    target[varies] = lasso_quadratic(part, (slope + H @ start)[varies], rate, start[varies], tol)
     dw = target - start
     db = push / total - float(centre @ dw)
     df = P @ dw + db
