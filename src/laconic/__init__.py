@@ -12,7 +12,12 @@ from .estimators import (
     SparseBayesClassifier,
     SparseBayesRegressor,
 )
-from .selection import SparseBayesClassifierCV, SparseBayesRegressorCV
+from .selection import (
+    JCFOClassifierCV,
+    JCFORegressorCV,
+    SparseBayesClassifierCV,
+    SparseBayesRegressorCV,
+)
 
 __version__ = "0.1.0.dev0"
 
@@ -20,7 +25,9 @@ __all__ = [
     "GridRVMClassifier",
     "GridRVMRegressor",
     "JCFOClassifier",
+    "JCFOClassifierCV",
     "JCFORegressor",
+    "JCFORegressorCV",
     "LaconicClassifier",
     "LaconicRegressor",
     "RVMClassifier",

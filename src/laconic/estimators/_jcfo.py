@@ -16,7 +16,7 @@ from .._protocols import Array, Index, Likelihood
 from ..basis import KernelBasis, WithConstant
 from ..basis.kernel import distinct_rows
 from ..design import DenseDesign
-from ..kernels import RBF, Kernel, Linear, Polynomial, Scaled
+from ..kernels import RBF, Kernel, Linear, Polynomial, Scaled, Stationary
 from ..posterior import GaussianPosterior
 from ..priors import Laplace
 from ..solvers import Problem, Status
@@ -31,6 +31,10 @@ from ._model import KernelModel
 _KERNELS = ["linear", "poly", "rbf"]
 # All distinct rows are centres up to this many; of more rows this many are drawn.
 _ALL_CENTRES, _DRAWN_CENTRES = 1000, 300
+# The price of a weight that leaves what noise alone would bring outside. Slopes of noise grow with the
+# root of the rows and, the largest of p, of log p. Inner products, unlike kernels of distances, let
+# scales trade with weights, so that only the product of the rates counts: it has the square of that.
+_NOISE_DISTANCES, _NOISE_PRODUCTS = 0.4, 0.4
 # The price of a scale if nobody says: as much as two nats for all features together at the start.
 _SCALE_RATE = 2.0
 
@@ -88,8 +92,8 @@ class JCFOBase(KernelModel):
                 "a positive number or 'auto'",
             ),
             "selection_rate": (
-                self.selection_rate is None or is_positive(self.selection_rate),
-                "None or a positive number",
+                self.selection_rate in (None, "auto") or is_positive(self.selection_rate),
+                "None, 'auto' or a positive number",
             ),
             "n_centres": (self.n_centres is None or is_count(self.n_centres), "None or a count"),
             "screening": (
@@ -151,8 +155,7 @@ class JCFOBase(KernelModel):
 
     @property
     def _settings(self) -> Settings:
-        rate = None if self.selection_rate is None else float(self.selection_rate)
-        return Settings(self.solver, int(self.max_iter), float(self.tol), rate)
+        return Settings(self.solver, int(self.max_iter), float(self.tol))
 
     # ---- solve ----------------------------------------------------------------------------
 
@@ -162,7 +165,9 @@ class JCFOBase(KernelModel):
         found = []
         for question, report in zip(asked.questions, reports, strict=True):
             report.begin()
-            found.append(search(question, asked.few, self._settings, report))
+            rate = self.selection_rate
+            rate = selection_rate(question) if rate == "auto" else rate
+            found.append(search(question, asked.few, self._settings, report, rate))
             report.end()
         end_reports()
         self._publish_joint(asked, found)
@@ -224,6 +229,14 @@ def _status(found: Found, n_features: int) -> Status:
         message = f"Stopped at {answer.residual:.1e} of the rates; raise max_iter or tol"
     message += f" ({len(found.history)} iterations, {n_features} features kept)."
     return Status(answer.converged, message + found.note, answer.stopped)
+
+
+def selection_rate(question: JointProblem, part: float = 1.0) -> float:
+    """Return the rate of the weights at which features of noise stay out, or a part of it."""
+    size = float(question.weight.sum()) * np.log(max(question.X.shape[1], 3))
+    if isinstance(question.kernel, Stationary):
+        return float(part * _NOISE_DISTANCES * np.sqrt(size))
+    return float(part**2 * _NOISE_PRODUCTS * size * _SCALE_RATE / question.scale_rate)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,7 +45,6 @@ class Settings:
     solver: str
     max_iter: int
     tol: float
-    selection_rate: float | None = None
 
 
 def search(
@@ -53,17 +52,16 @@ def search(
     few: Index,
     settings: Settings,
     report: Callable[[Record], bool],
-    start: Array | None = None,
+    selection_rate: float | None,
 ) -> Found:
-    """Return the best of a few trials, carried on to the end; or go on from ``start``.
+    """Return the best of a few trials, carried on to the end.
 
     With a ``selection_rate`` the features are those that a search at that rate of the weights keeps.
     """
-    if settings.selection_rate is None:
-        return _search(question, few, settings, report, start)
-    strict = replace(question, weight_rate=settings.selection_rate)
-    found = _search(strict, few, replace(settings, selection_rate=None), report, start)
-    return relax(question, few, settings, report, found)
+    if selection_rate is None:
+        return _search(question, few, settings, report, None)
+    strict = replace(question, weight_rate=selection_rate)
+    return relax(question, few, settings, report, _search(strict, few, settings, report, None))
 
 
 def relax(
@@ -75,16 +73,35 @@ def relax(
 ) -> Found:
     """Return the answer with the features of another, and no others."""
     kept = np.flatnonzero(found.answer.theta)
-    if not kept.size or found.answer.stopped or settings.solver == "em":
+    if found.answer.empty or found.answer.stopped or settings.solver == "em":
         return found
     part = replace(question, X=question.X[:, kept], centres=question.centres[:, kept])
-    theta = found.answer.theta[kept]
-    start = min((_quick(part, each, _TRIAL) for each in (theta, _best_start(part, few))), key=_value)
-    relaxed = _search(part, few, settings, report, start.theta)
+    theta, thin = found.answer.theta[kept], _through(part, few)
+    trials = [_quick(thin, each, _TRIAL) for each in (theta, *_sharper(part, theta))]
+    relaxed = _search(part, few, settings, report, min(trials, key=_value).theta)
     theta = np.zeros_like(found.answer.theta)
     theta[kept] = relaxed.answer.theta
     answer = replace(relaxed.answer, theta=theta)
     return Found(answer, found.history + relaxed.history, found.note + relaxed.note)
+
+
+def follow(
+    question: JointProblem, few: Index, settings: Settings, rates: Iterable[float]
+) -> Iterator[Found]:
+    """Yield the answer at each of ascending rates of the weights, each the start of the next.
+
+    The first has several starts. Where nothing is left, a higher rate leaves nothing too.
+    """
+    found: Found | None = None
+    for rate in rates:
+        if found is None or not found.answer.empty:
+            start = None if found is None else found.answer.theta
+            found = _search(replace(question, weight_rate=rate), few, settings, _unheard, start)
+        yield found
+
+
+def _unheard(record: Record) -> bool:
+    return False
 
 
 def _search(
@@ -104,11 +121,12 @@ def _search(
         return report(history[-1])
 
     solver: Any = SOLVERS[settings.solver]
+    warm = start is not None
     options: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "callback": tell}
     if start is None:
         start = _uniform(question, -1.0) if settings.solver == "em" else _best_start(question, few)
     answer, note = solver(question, start, **options), ""
-    if answer.empty and settings.solver != "em" and not answer.stopped:
+    if answer.empty and settings.solver != "em" and not (answer.stopped or warm):
         again = _quick(question, _climb(_through(question, few), _LOWER), settings.max_iter)
         if again.empty or again.value >= answer.value:
             note = (
