@@ -12,7 +12,13 @@ import numpy as np
 from .._protocols import Array, Index
 from ..kernels import Polynomial, Stationary
 from ..solvers import Record
-from ..solvers.joint import Joint, JointProblem, expectation_maximisation, variable_projection
+from ..solvers.joint import (
+    Joint,
+    JointProblem,
+    expectation_maximisation,
+    project,
+    variable_projection,
+)
 
 SOLVERS: dict[str, Any] = {"em": expectation_maximisation, "varpro": variable_projection}
 # Powers of p that the search starts from: all features weak, or some of them strong.
@@ -27,6 +33,8 @@ _GENTLE, _CLIMB, _LOWER = 0.3, 0.3, 0.03
 # The strongest of the features found are tried alone: one, two, four, up to so many; with scales that
 # add up to these, at which standardised rows are near each other, and are not.
 _SHARPEST, _SHARP = 16, (1.0, 4.0)
+# Of those, the trials that begin lowest.
+_PROMISING = 3
 
 
 @dataclass(frozen=True)
@@ -77,8 +85,9 @@ def relax(
         return found
     part = replace(question, X=question.X[:, kept], centres=question.centres[:, kept])
     theta, thin = found.answer.theta[kept], _through(part, few)
-    trials = [_quick(thin, each, _TRIAL) for each in (theta, *_sharper(part, theta))]
-    relaxed = _search(part, few, settings, report, min(trials, key=_value).theta)
+    if isinstance(part.kernel, Stationary):  # smooth and sharp are optima of their own
+        theta = min((_quick(thin, theta, _TRIAL), *_sharper(thin, theta)), key=_value).theta
+    relaxed = _search(part, few, settings, report, theta)
     theta = np.zeros_like(found.answer.theta)
     theta[kept] = relaxed.answer.theta
     answer = replace(relaxed.answer, theta=theta)
@@ -156,30 +165,28 @@ def _best_start(question: JointProblem, few: Index) -> Array:
     powers = _STARTS[:1] if isinstance(question.kernel, Polynomial) else _STARTS
     trials = [_climb(question, _GENTLE), *(_uniform(question, power) for power in powers)]
     best = min((_quick(question, theta, _TRIAL) for theta in trials), key=_value)
-    sharp = [_quick(question, theta, _TRIAL) for theta in _sharper(question, best.theta)]
-    return min([best, *sharp], key=_value).theta
+    return min((best, *_sharper(question, best.theta)), key=_value).theta
 
 
 def _value(here: Joint) -> float:
     return here.value
 
 
-def _sharper(question: JointProblem, theta: Array) -> Iterator[Array]:
-    """Yield scales of the strongest features alone, as strong as all are and stronger.
+def _sharper(question: JointProblem, theta: Array) -> list[Joint]:
+    """Return trials of the strongest features alone, as strong as they are and stronger.
 
     Many weak features make a smooth model, which is an optimum of its own; few strong ones do not come
     out of it by descent, but the order of its features is right.
     """
-    order = np.argsort(-theta, kind="stable")
-    sums = _SHARP if isinstance(question.kernel, Stationary) else ()
-    size = 1
+    order, starts, size = np.argsort(-theta, kind="stable"), [], 1
     while size <= min(int(np.count_nonzero(theta)), _SHARPEST):
         few = np.zeros_like(theta)
         few[order[:size]] = theta[order[:size]]
-        yield few
-        for total in sums:
-            yield few * (total / few.sum())
+        totals = _SHARP if isinstance(question.kernel, Stationary) else ()
+        starts += [few, *(few * (total / few.sum()) for total in totals)]
         size *= 2
+    promising = sorted((project(question, few, tol=_ENOUGH) for few in starts), key=_value)
+    return [_quick(question, here.theta, _TRIAL) for here in promising[:_PROMISING]]
 
 
 def _climb(question: JointProblem, lowest: float) -> Array:

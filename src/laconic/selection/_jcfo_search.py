@@ -28,8 +28,10 @@ from ._candidates import check_values
 from ._path import Data, Score, Trial
 from ._search import SparseBayesSearch, _results, _Scorer
 
-# Parts of the rate that leaves out what noise alone would bring, at which features are selected.
-_SELECTION = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.3, 1.7)
+# Parts of the rate that leaves out what noise alone would bring, at which features are selected: of
+# kernels of distances, and of inner products, of whose rate they are roots.
+_DISTANCES = (0.1, 0.2, 0.4, 0.7, 1.0, 1.4)
+_PRODUCTS = (0.3, 0.4, 0.55, 0.75, 1.0, 1.3, 1.6)
 # Rates of the weights of the features that were selected; None is that of the selection.
 _WEIGHTS = (1.0, None)
 
@@ -104,7 +106,8 @@ class JCFOSearch(SelectorMixin, SparseBayesSearch):  # type: ignore[misc]
                 raise ValueError(f"scale_rates must be positive numbers or 'auto', got {scale!r}.")
             if isinstance(self.selection_rates, str) and self.selection_rates == "auto":
                 at = asked.at_rates(question.weight_rate, _number(scale, question.scale_rate))
-                selection = [selection_rate(at.questions[0], part) for part in _SELECTION]
+                parts = _DISTANCES if self.kernel == "rbf" else _PRODUCTS
+                selection = [selection_rate(at.questions[0], part) for part in parts]
             else:
                 selection = sorted(_positive(self, "selection_rates"))
             weights: Sequence[Any] = _WEIGHTS

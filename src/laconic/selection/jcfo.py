@@ -24,8 +24,8 @@ class JCFOClassifierCV(ClassifierMixin, JCFOSearch):  # type: ignore[misc]
     kernel : {"rbf", "poly", "linear"}, default="rbf"
         As in :class:`~laconic.JCFOClassifier`.
     selection_rates : "auto" or sequence of float, default="auto"
-        Prices of a weight at which features are selected. ``"auto"`` takes eight, from a tenth to 1.7
-        times (for inner products: the square of that) of ``selection_rate="auto"``.
+        Prices of a weight at which features are selected. ``"auto"`` takes six or seven around the
+        estimator's own ``selection_rate="auto"``.
     weight_rates : "auto" or sequence of float or None, default="auto"
         Prices of a weight for the features that were selected, where that is lower; None is the price at
         which they were. ``"auto"`` is 1 and None.

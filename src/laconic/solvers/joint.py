@@ -28,8 +28,9 @@ __all__ = ["Joint", "JointProblem", "expectation_maximisation", "project", "vari
 # Relative decrease of the objective at which the descent leaves the rest to Newton's method, and how
 # often they take turns: what Newton's method leaves at zero may have to come back.
 _COARSE, _TURNS = 1e-8, 6
-# How exactly the inner problem is solved, in units of the rate, while there is still far to go.
-_INNER = 1e-6
+# How exactly the inner problem is solved, in units of the rate: this part of the root of the tolerance,
+# since the objective feels the square of it.
+_INNER = 0.1
 
 
 def variable_projection(
@@ -88,7 +89,7 @@ def _descent(
 ) -> Joint:
     """Descend until an iteration gains less than ``tol`` of the objective."""
     unit = float(theta.mean()) or 1.0  # the first step of L-BFGS has unit length
-    inner = min(_INNER, float(np.sqrt(tol)))
+    inner = _INNER * float(np.sqrt(tol))
     best = project(question, theta, None if warm is None else warm.outputs, inner)
     best.evaluations, last, stopped = 1, best, False
     values = [best.value]
