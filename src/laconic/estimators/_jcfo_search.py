@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ SOLVERS: dict[str, Any] = {"em": expectation_maximisation, "varpro": variable_pr
 _STARTS = (-1.0, -2 / 3, -1 / 3, 0.0)
 # Centres through which trials look; iterations of one, and of a step of a path; relative gain at which
 # they have seen enough.
-_FEW, _TRIAL, _PATH, _ENOUGH = 100, 8, 50, 1e-3
+_FEW, _TRIAL, _PATH, _ENOUGH = 100, 8, 30, 1e-3
 # A low rate of the weights lets all features speak before few are chosen: a product of two, which
 # neither betrays alone, is only found so. The path begins at a rate of at most so much and climbs by
 # such steps; after it has ended with nothing, it begins lower.
@@ -33,7 +33,7 @@ _GENTLE, _CLIMB, _LOWER = 0.3, 0.3, 0.03
 # The strongest of the features found are tried alone: one, two, four, up to so many; with scales that
 # add up to these, at which standardised rows are near each other, and are not.
 _SHARPEST, _SHARP = 16, (1.0, 4.0)
-# Of those, the trials that begin lowest.
+# Of all starts so many are tried: those that begin lowest.
 _PROMISING = 3
 
 
@@ -163,9 +163,15 @@ def _best_start(question: JointProblem, few: Index) -> Array:
     question = _through(question, few)
     # A product of strong features soon leaves the range of a double.
     powers = _STARTS[:1] if isinstance(question.kernel, Polynomial) else _STARTS
-    trials = [_climb(question, _GENTLE), *(_uniform(question, power) for power in powers)]
-    best = min((_quick(question, theta, _TRIAL) for theta in trials), key=_value)
+    uniform = _promising(question, [_uniform(question, power) for power in powers])
+    best = min((_quick(question, _climb(question, _GENTLE), _TRIAL), *uniform), key=_value)
     return min((best, *_sharper(question, best.theta)), key=_value).theta
+
+
+def _promising(question: JointProblem, starts: Sequence[Array]) -> list[Joint]:
+    """Return trials from those starts where the objective is lowest."""
+    first = sorted((project(question, theta, tol=_ENOUGH) for theta in starts), key=_value)
+    return [_quick(question, here.theta, _TRIAL) for here in first[:_PROMISING]]
 
 
 def _value(here: Joint) -> float:
@@ -185,8 +191,7 @@ def _sharper(question: JointProblem, theta: Array) -> list[Joint]:
         totals = _SHARP if isinstance(question.kernel, Stationary) else ()
         starts += [few, *(few * (total / few.sum()) for total in totals)]
         size *= 2
-    promising = sorted((project(question, few, tol=_ENOUGH) for few in starts), key=_value)
-    return [_quick(question, here.theta, _TRIAL) for here in promising[:_PROMISING]]
+    return _promising(question, starts)
 
 
 def _climb(question: JointProblem, lowest: float) -> Array:
