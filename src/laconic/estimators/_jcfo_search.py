@@ -60,16 +60,19 @@ def search(
     few: Index,
     settings: Settings,
     report: Callable[[Record], bool],
-    selection_rate: float | None,
+    selection_rates: Sequence[float] = (),
 ) -> Found:
     """Return the best of a few trials, carried on to the end.
 
-    With a ``selection_rate`` the features are those that a search at that rate of the weights keeps.
+    With ``selection_rates`` the features are those that a search at the first of these rates of the
+    weights keeps that keeps any.
     """
-    if selection_rate is None:
-        return _search(question, few, settings, report, None)
-    strict = replace(question, weight_rate=selection_rate)
-    return relax(question, few, settings, report, _search(strict, few, settings, report, None))
+    for rate in selection_rates:
+        strict = replace(question, weight_rate=rate)
+        found = _search(strict, few, settings, report, None)
+        if not found.answer.empty:
+            return relax(question, few, settings, report, found)
+    return found if selection_rates else _search(question, few, settings, report, None)
 
 
 def relax(

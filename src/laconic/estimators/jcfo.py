@@ -39,8 +39,8 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         A larger price of a weight at which the features are selected, before those that were are given
         kernels at ``weight_rate``. A high price selects sharply but shrinks; this has the one without
         the other. ``"auto"`` leaves out what noise alone would bring: 0.4 times the root of n log p for
-        ``"rbf"``, 0.4 n log p for the others (times 2 / ``scale_rate``). None is one search for
-        both, the paper's model.
+        ``"rbf"``, 0.4 n log p for the others (times 2 / ``scale_rate``), and less where that leaves
+        nothing. None is one search for both, the paper's model.
     solver : {"varpro", "em"}, default="varpro"
         Variable projection, or the paper's EM.
     screening : None, int or "auto", default=None
