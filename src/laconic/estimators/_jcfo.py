@@ -58,6 +58,17 @@ class Asked:
         rates: dict[str, Any] = {"weight_rate": weight_rate, "scale_rate": scale_rate}
         return replace(self, questions=[replace(each, **rates) for each in self.questions])
 
+    def selection_rate(self, part: float = 1.0) -> float:
+        """Return the rate of the weights at which features of noise stay out, or a part of it.
+
+        Those that screening left out count too: what is left is the strongest of all.
+        """
+        question = self.questions[0]
+        size = float(question.weight.sum()) * np.log(max(self.X.shape[1], 3))
+        if isinstance(question.kernel, Stationary):
+            return float(part * _NOISE_DISTANCES * np.sqrt(size))
+        return float(part**2 * _NOISE_PRODUCTS * size * _SCALE_RATE / question.scale_rate)
+
     def scales(self, theta: Array) -> Array:
         """Return the scales of all features, standardised where they are."""
         scales = np.zeros(self.X.shape[1])
@@ -169,7 +180,7 @@ class JCFOBase(KernelModel):
             report.begin()
             rates: tuple[float, ...] = ()
             if self.selection_rate == "auto":
-                rates = tuple(selection_rate(question, part) for part in _PARTS)
+                rates = tuple(asked.selection_rate(part) for part in _PARTS)
             elif self.selection_rate is not None:
                 rates = (float(self.selection_rate),)
             found.append(search(question, asked.few, self._settings, report, rates))
@@ -234,14 +245,6 @@ def _status(found: Found, n_features: int) -> Status:
         message = f"Stopped at {answer.residual:.1e} of the rates; raise max_iter or tol"
     message += f" ({len(found.history)} iterations, {n_features} features kept)."
     return Status(answer.converged, message + found.note, answer.stopped)
-
-
-def selection_rate(question: JointProblem, part: float = 1.0) -> float:
-    """Return the rate of the weights at which features of noise stay out, or a part of it."""
-    size = float(question.weight.sum()) * np.log(max(question.X.shape[1], 3))
-    if isinstance(question.kernel, Stationary):
-        return float(part * _NOISE_DISTANCES * np.sqrt(size))
-    return float(part**2 * _NOISE_PRODUCTS * size * _SCALE_RATE / question.scale_rate)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from .._component import is_positive
 from .._protocols import Array, Index
 from ..estimators._callbacks import check_callbacks
-from ..estimators._jcfo import Asked, selection_rate
+from ..estimators._jcfo import Asked
 from ..estimators._jcfo_search import Found, follow, relax
 from ..estimators._threads import one_blas_thread
 from ..estimators._validation import ROWS
@@ -107,7 +107,7 @@ class JCFOSearch(SelectorMixin, SparseBayesSearch):  # type: ignore[misc]
             if isinstance(self.selection_rates, str) and self.selection_rates == "auto":
                 at = asked.at_rates(question.weight_rate, _number(scale, question.scale_rate))
                 parts = _DISTANCES if self.kernel == "rbf" else _PRODUCTS
-                selection = [selection_rate(at.questions[0], part) for part in parts]
+                selection = [at.selection_rate(part) for part in parts]
             else:
                 selection = sorted(_positive(self, "selection_rates"))
             weights: Sequence[Any] = _WEIGHTS
