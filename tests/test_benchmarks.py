@@ -14,6 +14,7 @@ NAMES = [
     "factored",
     "grid",
     "ida",
+    "jcfo",
     "mnist",
     "moons",
     "recovery",

@@ -1,18 +1,24 @@
 """Weights and feature scales together."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from scipy.optimize import approx_fprime
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
-from laconic.estimators.jcfo import JCFOClassifier, JCFORegressor
-from laconic.kernels import RBF, Linear, Polynomial
-from laconic.likelihoods import Gaussian, Probit
+from laconic import JCFOClassifier, JCFORegressor
+from laconic.kernels import RBF, Linear, Polynomial, Scaled
+from laconic.likelihoods import Gaussian, Logistic, Probit
+from laconic.solvers._joint_finish import _Smooth
+from laconic.solvers._joint_weights import weights_at
 from laconic.solvers.joint import (
     JointProblem,
     expectation_maximisation,
     project,
     variable_projection,
 )
+
+KERNELS = [RBF(gamma=1.0), Polynomial(degree=2), Polynomial(degree=3), Linear()]
 
 
 def product_of_two(n, p, seed=0):
@@ -23,78 +29,262 @@ def product_of_two(n, p, seed=0):
 def question(kernel, n=30, p=4, likelihood=None, **settings):
     X, y = product_of_two(n, p)
     settings = {"weight_rate": 0.5, "scale_rate": 0.7, "intercept": True} | settings
-    return JointProblem(kernel, X, X, [y], likelihood or Probit(), np.ones(n), **settings)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, n)
+    return JointProblem(kernel, X, X, [y], likelihood or Probit(), weight, **settings)
 
 
-@pytest.mark.parametrize("kernel", [RBF(gamma=1.0), Polynomial(degree=2), Linear()])
+def derivative(function, at, h=1e-3):
+    """Differences of fourth order: exact to about 1e-11 of a function of order one."""
+    steps = h * np.eye(at.size)
+    near = np.array([function(at + d) - function(at - d) for d in steps])
+    far = np.array([function(at + 2 * d) - function(at - 2 * d) for d in steps])
+    return (8 * near - far) / (12 * h)
+
+
+# ---- mathematics ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("likelihood", [Probit(), Logistic(), Gaussian(0.5, estimate=False)], ids=repr)
 @pytest.mark.parametrize("constant", [False, True])
-def test_the_slope_is_the_derivative_of_the_projected_objective(kernel, constant):
-    asked = question(kernel, intercept=not constant, constant=constant)
+def test_the_gradient_in_the_scales_is_exact(kernel, likelihood, constant):
+    asked = question(kernel, likelihood=likelihood, intercept=not constant, constant=constant)
     theta = np.array([0.4, 0.3, 0.1, 0.2])
+    found = project(asked, theta).outputs[0]
+    assert found.w.any(), "there is something to differentiate"
+
+    def value(scales):
+        f = asked.columns(scales) @ found.w + found.b
+        at = weights_at(asked, asked.targets[0], found.w, found.b, f, found.likelihood)
+        return at.value + asked.scale_rate * scales.sum()
+
+    expected = derivative(value, theta)
+    slope = asked.slope(theta, [found])
+    np.testing.assert_allclose(slope, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("likelihood", [Probit(), Gaussian()], ids=repr)
+def test_newtons_gradient_and_hessian_are_exact(kernel, likelihood):
+    asked = question(kernel, likelihood=likelihood)
+    smooth = _Smooth(asked, project(asked, np.array([0.4, 0.3, 0.1, 0.2])))
+    here = smooth.at(smooth.start, curved=True)
+    gradient = derivative(lambda v: smooth.at(v, curved=False).value, smooth.start, 1e-4)
+    np.testing.assert_allclose(here.gradient, gradient, atol=1e-6 * np.abs(gradient).max() + 1e-6)
+    hessian = derivative(lambda v: smooth.at(v, curved=False).gradient, smooth.start, 1e-4)
+    np.testing.assert_allclose(here.hessian, hessian, atol=1e-7 * np.abs(hessian).max())
+
+
+def test_blocks_of_features_change_nothing(monkeypatch):
+    asked = question(RBF(gamma=1.0), p=7)
+    theta = np.full(7, 0.2)
     found = project(asked, theta)
-    assert any(state.w.any() for state in found.states), "there is something to differentiate"
-    expected = approx_fprime(theta, lambda scales: project(asked, scales).value, 1e-6)
-    slope = asked.slope(theta, found.states)
-    np.testing.assert_allclose(slope, expected, rtol=1e-3, atol=1e-3)
+    whole = asked.slope(theta, found.outputs)
+    monkeypatch.setattr("laconic.solvers._joint_problem._BLOCK", 60)  # two features at a time
+    np.testing.assert_allclose(asked.slope(theta, found.outputs), whole, rtol=1e-12)
 
 
-def test_variable_projection_ends_no_higher_than_em():
-    asked = question(RBF(gamma=1.0), n=60)
+@pytest.mark.parametrize("likelihood", [Probit(), Logistic(), Gaussian()], ids=repr)
+@pytest.mark.parametrize("kernel", [RBF(gamma=1.0), Polynomial(degree=2), Linear()], ids=repr)
+def test_the_answer_is_optimal(kernel, likelihood):
+    asked = question(kernel, n=80, p=6, likelihood=likelihood)
+    found = variable_projection(asked, np.full(6, 1 / 6), max_iter=200, tol=1e-8)
+    assert found.converged
+    assert asked.residual(found.theta, found.outputs) <= 1e-8
+    assert (np.diff(found.values) <= 1e-9 * abs(found.value)).all(), "no iteration ends higher"
+
+
+@pytest.mark.parametrize("kernel", [RBF(gamma=1.0), Linear()], ids=repr)
+def test_variable_projection_ends_no_higher_than_em(kernel):
+    asked = question(kernel, n=60)
     start = np.full(4, 0.25)
-    quick = variable_projection(asked, start, max_iter=200, tol=1e-10)
-    slow = expectation_maximisation(asked, start, max_iter=50, tol=1e-6)
+    quick = variable_projection(asked, start, max_iter=200, tol=1e-8)
+    slow = expectation_maximisation(asked, start, max_iter=100, tol=1e-9)
     assert quick.value <= slow.value + 1e-6
     assert (np.diff(slow.values) <= 1e-6).all(), "EM never raises the objective"
 
 
-def test_scales_of_zero_are_optimal():
-    asked = question(RBF(gamma=1.0), n=100, p=8)
-    found = variable_projection(asked, np.full(8, 0.125), max_iter=200, tol=1e-12)
-    slope = asked.slope(found.theta, found.states)
-    out = found.theta == 0
-    assert out.any()
-    assert (slope[out] > -1e-3).all()
-    np.testing.assert_allclose(slope[~out], 0.0, atol=1e-2)
+def test_em_agrees_where_there_is_one_optimum():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 1))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=80) > 0, 1.0, -1.0)
+    asked = JointProblem(Linear(), X, X, [y], Probit(), np.ones(80), 1.0, 1.0, intercept=True)
+    quick = variable_projection(asked, np.ones(1), max_iter=200, tol=1e-8)
+    slow = expectation_maximisation(asked, np.ones(1), max_iter=500, tol=1e-12)
+    assert slow.value == pytest.approx(quick.value, rel=1e-4)
+
+
+def test_weight_two_is_a_row_written_twice():
+    X, y = product_of_two(60, 5)
+    weight = np.random.default_rng(0).integers(0, 3, 60)
+    weighted = JCFOClassifier().fit(X, y, sample_weight=weight)
+    repeated = JCFOClassifier().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    scales = weighted.feature_scales_
+    np.testing.assert_allclose(scales, repeated.feature_scales_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-8)
+
+
+# ---- what it finds --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_two_features_that_matter_only_together_are_found(seed):
-    X, y = product_of_two(250, 20, seed)
-    model = JCFOClassifier().fit(X, y)
-    assert set(model.feature_scales_.argsort()[-2:]) == {0, 1}
-    kept = model.get_support().sum()
-    assert kept <= 4  # a false one now and then, with next to no scale
-    assert model.transform(X).shape == (250, kept)
-    new, labels = product_of_two(1000, 20, 77)
+    X, y = product_of_two(250, 30, seed)
+    model = JCFOClassifier(selection_rate="auto").fit(X, y)
+    np.testing.assert_array_equal(model.get_support(indices=True), [0, 1])
+    assert model.transform(X).shape == (250, 2)
+    new, labels = product_of_two(1000, 30, 77)
     assert model.score(new, labels) > 0.93
+    assert model.status_.converged
 
 
-def test_three_classes_share_their_features():
+def test_classes_share_their_features_or_do_not():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(150, 10))
-    y = np.digitize(X[:, 4], [-0.5, 0.5])
-    model = JCFOClassifier().fit(X, y)
-    assert model.feature_scales_.argmax() == 4
-    assert model.score(X, y) > 0.9
-    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    X = rng.normal(size=(200, 6))
+    y = np.where(X[:, 4] > 0.7, 2, np.where(X[:, 1] > 0.3, 1, 0))
+    shared = JCFOClassifier(selection_rate="auto").fit(X, y)
+    own = JCFOClassifier(selection_rate="auto", share_features=False).fit(X, y)
+    for model in (shared, own):
+        np.testing.assert_array_equal(model.get_support(indices=True), [1, 4])
+        assert model.score(X, y) > 0.9
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert shared.feature_scales_.shape == (6,)
+    assert own.feature_scales_.shape == (3, 6)
+    # the last class hangs on one feature alone
+    np.testing.assert_array_equal(own.feature_scales_[2].nonzero()[0], [4])
+    assert len(own.kernel_) == 3
 
 
-def test_screening_happens_inside():
+def test_regression_finds_its_noise_and_is_equivariant():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 6))
+    y = 3 + np.sin(2 * X[:, 2]) + 0.2 * rng.normal(size=120)
+    model = JCFORegressor(selection_rate="auto").fit(X, y)
+    np.testing.assert_array_equal(model.get_support(indices=True), [2])
+    assert model.noise_variance_ == pytest.approx(0.04, rel=0.4)
+    far = JCFORegressor(selection_rate="auto").fit(X, 1e3 * y - 5e4)
+    np.testing.assert_allclose(far.predict(X), 1e3 * model.predict(X) - 5e4, rtol=1e-6)
+    np.testing.assert_allclose(far.feature_scales_, model.feature_scales_, rtol=1e-6)
+    held = JCFORegressor(likelihood=Gaussian(0.04, estimate=False)).fit(X, y)
+    assert held.noise_variance_ == 0.04
+
+
+def test_a_regression_without_noise_is_not_followed_to_its_end():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5))
+    y = X[:, 0] * X[:, 1]
+    model = JCFORegressor("poly", degree=2).fit(X, y)
+    assert 0 < model.likelihoods_[0].noise <= 0.01 * y.var()
+    assert model.score(X, y) > 0.99
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_units_and_origin_do_not_matter(kernel):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 5))
+    y = X[:, 1] + 0.5 * rng.normal(size=100) > 0
+    unit, origin = 10.0 ** np.arange(-2, 3), np.array([5.0, -3.0, 0.0, 100.0, 7.0])
+    here = JCFOClassifier(kernel).fit(X, y)
+    there = JCFOClassifier(kernel).fit(X * unit + origin, y)
+    np.testing.assert_allclose(there.feature_scales_, here.feature_scales_, rtol=1e-5, atol=1e-9)
+    proba = there.predict_proba(X * unit + origin)
+    np.testing.assert_allclose(proba, here.predict_proba(X), rtol=1e-5)
+
+
+def test_screening_happens_inside_and_finds_the_linear_features():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 300))
-    y = X[:, 7] > 0
-    model = JCFOClassifier(screening=20).fit(X, y)
-    assert model.feature_scales_[7] > 0
+    y = X[:, 7] - X[:, 200] > 0
+    model = JCFOClassifier("linear", screening=20, selection_rate="auto").fit(X, y)
+    assert {7, 200} <= set(model.get_support(indices=True))
     assert np.count_nonzero(model.feature_scales_) <= 20
+    auto = JCFOClassifier("linear", screening="auto", selection_rate="auto").fit(X, y)
+    assert {7, 200} <= set(auto.get_support(indices=True))
 
 
-def test_regression():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 5))
-    y = 3 + np.sin(2 * X[:, 2]) + 0.1 * rng.normal(size=80)
-    model = JCFORegressor(likelihood=Gaussian(0.01, estimate=False), max_iter=30).fit(X, y)
-    assert model.feature_scales_.argmax() == 2
-    assert model.score(X, y) > 0.9
+def test_few_centres_and_sparse_rows():
+    X, y = product_of_two(150, 4)
+    model = JCFOClassifier(n_centres=20).fit(X, y)
+    assert model.n_relevant_ <= 20
+    assert model.score(X, y) > 0.85
+    again = JCFOClassifier(n_centres=20).fit(sparse.csr_matrix(X), y)
+    np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X))
+    shuffled = np.random.default_rng(0).permutation(150)
+    same = JCFOClassifier(n_centres=20).fit(X[shuffled], y[shuffled])
+    assert set(shuffled[same.relevance_]) == set(model.relevance_), "the draw is not of positions"
+
+
+def test_names_of_features():
+    X, y = product_of_two(100, 4)
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    model = JCFOClassifier(selection_rate="auto").set_output(transform="pandas").fit(frame, y)
+    assert list(model.get_feature_names_out()) == ["a", "b"]
+    assert list(model.transform(frame).columns) == ["a", "b"]
+
+
+def test_the_origin_of_a_scaled_kernel():
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    origin, scales = np.array([1.0, 2.0, 3.0]), [0.5, 0.0, 2.0]
+    moved = Scaled(Polynomial(degree=2), scales, origin)
+    plain = Scaled(Polynomial(degree=2), scales)
+    np.testing.assert_allclose(moved(X, X[:2]), plain(X - origin, X[:2] - origin))
+    np.testing.assert_allclose(moved(sparse.csr_matrix(X), X[:2]), moved(X, X[:2]))
+    np.testing.assert_allclose(moved.diag(X), np.diag(moved(X, X)))
+    with pytest.raises(ValueError, match="origin must be as many finite numbers"):
+        Scaled(Linear(), [1.0, 2.0], [0.0]).check()
+
+
+# ---- bad input ------------------------------------------------------------------------------
+
+
+def test_constant_and_copied_features_are_out():
+    X, y = product_of_two(150, 4)
+    wide = np.column_stack([np.full(150, 7.0), X, X[:, 0], 3 - 2 * X[:, 1], np.zeros(150)])
+    model = JCFOClassifier(selection_rate="auto").fit(wide, y)
+    np.testing.assert_array_equal(model.get_support(indices=True), [1, 2])
+    plain = JCFOClassifier(selection_rate="auto").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(wide), plain.predict_proba(X), rtol=1e-5)
+
+
+def test_nothing_but_constants():
+    X, y = np.ones((40, 3)), np.arange(40) % 4 == 0
+    model = JCFOClassifier().fit(X, y)
+    assert not model.get_support().any()
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 0.25, atol=0.02)
+    assert "Nothing is worth its price" in model.status_.message
+
+
+def test_prices_that_leave_nothing_are_said():
+    X, y = product_of_two(60, 4)
+    model = JCFOClassifier(weight_rate=1e4).fit(X, y)
+    assert not model.get_support().any()
+    assert "also after a restart from lower rates" in model.status_.message
+
+
+@pytest.mark.parametrize("degree", [2, 8])
+def test_polynomials_of_large_features_stay_in_range(degree):
+    X, y = product_of_two(60, 40)
+    model = JCFOClassifier("poly", degree=degree, max_iter=30, tol=1e-2)
+    assert np.isfinite(model.fit(1e6 * X, y).decision_function(1e6 * X)).all()
+
+
+def test_polynomials_out_of_range_are_said():
+    X, y = product_of_two(40, 5)
+    with pytest.raises(ValueError, match="overflows"):
+        JCFOClassifier("poly", degree=8, standardize=False).fit(1e40 * X, y)
+
+
+def test_too_few_iterations_are_said():
+    X, y = product_of_two(100, 10)
+    with pytest.warns(ConvergenceWarning, match="raise max_iter or tol"):
+        JCFOClassifier(solver="em", max_iter=2, tol=1e-12).fit(X, y)
+
+
+def test_a_callback_stops_the_fit():
+    X, y = product_of_two(100, 5)
+    model = JCFOClassifier(callbacks=lambda record: True).fit(X, y)
+    assert model.status_.stopped
+    assert len(model.history_) == 1
 
 
 @pytest.mark.parametrize(
@@ -102,12 +292,18 @@ def test_regression():
     [
         ({"kernel": "matern"}, "kernel must be"),
         ({"weight_rate": 0}, "weight_rate must be a positive number"),
+        ({"weight_rate": -1.0}, "weight_rate must be a positive number"),
+        ({"scale_rate": 0.0}, "scale_rate must be a positive number or 'auto'"),
         ({"scale_rate": "none"}, "scale_rate must be a positive number or 'auto'"),
+        ({"selection_rate": -2}, "selection_rate must be None, 'auto' or a positive number"),
         ({"solver": "newton"}, "Unknown solver"),
         ({"screening": -1}, "screening must be"),
+        ({"n_centres": 0}, "n_centres must be"),
     ],
 )
 def test_bad_settings_are_refused_in_a_sentence(settings, sentence):
     X, y = product_of_two(30, 3)
+    model = JCFOClassifier(**settings)
     with pytest.raises(ValueError, match=sentence):
-        JCFOClassifier(**settings).fit(X, y)
+        model.fit(X, y)
+    assert not hasattr(model, "feature_scales_")

@@ -3,6 +3,8 @@
 from .estimators import (
     GridRVMClassifier,
     GridRVMRegressor,
+    JCFOClassifier,
+    JCFORegressor,
     LaconicClassifier,
     LaconicRegressor,
     RVMClassifier,
@@ -12,13 +14,22 @@ from .estimators import (
 )
 from .interop.onnx import to_onnx
 from .interop.persistence import load, save
-from .selection import SparseBayesClassifierCV, SparseBayesRegressorCV
+from .selection import (
+    JCFOClassifierCV,
+    JCFORegressorCV,
+    SparseBayesClassifierCV,
+    SparseBayesRegressorCV,
+)
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "GridRVMClassifier",
     "GridRVMRegressor",
+    "JCFOClassifier",
+    "JCFOClassifierCV",
+    "JCFORegressor",
+    "JCFORegressorCV",
     "LaconicClassifier",
     "LaconicRegressor",
     "RVMClassifier",

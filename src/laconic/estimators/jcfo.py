@@ -1,25 +1,17 @@
-"""Joint classifier and feature optimisation.
-
-Not offered by name yet: sample weights agree with repeated rows only to the accuracy of the search, and
-regression is slow.
-"""
+"""Joint classifier and feature optimisation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-
 from .._component import resolve
-from .._protocols import Array, Index
 from ..likelihoods import Binary, Gaussian
-from ..priors import Laplace
 from ._callbacks import with_callbacks
-from ._jcfo import JCFOBase
+from ._jcfo import Asked, JCFOBase
+from ._jcfo_search import Found
 from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
 from ._threads import one_blas_thread
-from .classifier import SparseBayesClassifier
-from .regressor import SparseBayesRegressor
 
 
 class JCFOClassifier(BinaryPredictions, JCFOBase):
@@ -43,15 +35,25 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
     scale_rate : float or "auto", default="auto"
         Price of a feature scale; ``"auto"`` is 2. (With the linear kernel only the product of the two
         rates matters.)
+    selection_rate : float, "auto" or None, default=None
+        A larger price of a weight at which the features are selected, before those that were are given
+        kernels at ``weight_rate``. A high price selects sharply but shrinks; this has the one without
+        the other. ``"auto"`` leaves out what noise alone would bring: 0.4 times the root of n log p for
+        ``"rbf"``, 0.4 n log p for the others (times 2 / ``scale_rate``), and less where that leaves
+        nothing. None is one search for both, the paper's model.
     solver : {"varpro", "em"}, default="varpro"
         Variable projection, or the paper's EM.
     screening : None, int or "auto", default=None
-        Features that a sparse linear model chooses beforehand, section 3.1 of [JCFO]_; ``"auto"`` leaves
-        as many as there are rows. It happens inside ``fit``, so no cross-validation can leak.
+        Features that sparse linear models choose beforehand, section 3.1 of [JCFO]_; ``"auto"`` leaves
+        as many as there are rows. It happens inside ``fit``, so no cross-validation can leak. A feature
+        that matters only together with others is invisible to a linear model.
     n_centres : int or None, default=None
         Rows that may carry a kernel; ``None`` is all of up to 1000, and 300 drawn ones of more.
     standardize : bool, default=True
-        Whether features are divided by their standard deviation first.
+        Whether features are first brought to mean zero and standard deviation one.
+    share_features : bool, default=True
+        Whether all classes share one set of scales; ``False`` gives each class, against the rest, scales
+        and kernels of its own. Two classes have one set anyway.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
@@ -60,12 +62,13 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         ``True`` puts the prior on the intercept as on any weight, which is the paper's model.
     max_iter : int, default=200
         Most iterations.
-    tol : float, default=1e-14
-        Relative change of the objective at which to stop. The last steps are the cheapest.
+    tol : float, default=1e-6
+        Violation of the conditions of optimality, in units of the rates, at which the fit has converged;
+        Newton's method ends far below. For ``solver="em"`` the relative gain at which it stops.
     class_weight : None, dict or "balanced", default=None
         Weights of the classes, multiplied with ``sample_weight``.
     random_state : int, RandomState or None, default=0
-        Draws the centres where there are too many rows.
+        Draws the centres where there are too many rows, and those through which the search begins.
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconic.solvers.Record` after every iteration; returning
         ``True`` stops the fit.
@@ -73,13 +76,12 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    feature_scales_ : ndarray of shape (n_features,)
+    feature_scales_ : ndarray of shape (n_features,), or (n_classes, n_features)
         The scales, of standardised features where ``standardize``; exactly zero where a feature is out.
-        More than two classes share them; for scales of their own wrap the classifier in scikit-learn's
-        ``OneVsRestClassifier``.
+        A row for each of more than two classes without ``share_features``.
     objective_ : float
         The minimum that was found.
-    kernel_ : Kernel
+    kernel_ : Kernel, or a list of one for each class
         The kernel with its scales, for features as they come.
     dual_coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, posteriors_, history_, status_
         As in :class:`SparseBayesClassifier`.
@@ -89,7 +91,7 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
     Two features of twenty matter, and neither of them alone:
 
     >>> import numpy as np
-    >>> from laconic.estimators.jcfo import JCFOClassifier
+    >>> from laconic import JCFOClassifier
     >>> X = np.random.default_rng(0).normal(size=(200, 20))
     >>> y = X[:, 3] * X[:, 7] > 0
     >>> JCFOClassifier().fit(X, y).get_support(indices=True)
@@ -108,15 +110,17 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         degree: int = 2,
         weight_rate: float = 1.0,
         scale_rate: Any = "auto",
+        selection_rate: Any = None,
         solver: str = "varpro",
         screening: Any = None,
         n_centres: int | None = None,
         standardize: bool = True,
+        share_features: bool = True,
         likelihood: Any = "probit",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         max_iter: int = 200,
-        tol: float = 1e-14,
+        tol: float = 1e-6,
         class_weight: Any = None,
         random_state: Any = 0,
         callbacks: Any = None,
@@ -125,10 +129,12 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         self.degree = degree
         self.weight_rate = weight_rate
         self.scale_rate = scale_rate
+        self.selection_rate = selection_rate
         self.solver = solver
         self.screening = screening
         self.n_centres = n_centres
         self.standardize = standardize
+        self.share_features = share_features
         self.likelihood = likelihood
         self.fit_intercept = fit_intercept
         self.penalize_intercept = penalize_intercept
@@ -158,19 +164,21 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
-        likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
-        self._solve(X, weight, y, self._encode(y), likelihood)
+        self._solve(self._question(X, y, sample_weight))
         return self
 
-    def _linear_ranking(self, X: Array, y: Any, weight: Array) -> Index:
-        return _ranking(SparseBayesClassifier(Laplace(rate=1.0)), X, y, weight)
+    def _question(self, X: Any, y: Any, sample_weight: Any) -> Asked:
+        X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
+        likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
+        return self._ask(X, weight, self._encode(y), likelihood, bool(self.share_features))
 
 
 class JCFORegressor(GaussianPredictions, JCFOBase):
     r"""Kernel regression that finds its features while it finds its kernels.
 
-    The model of :class:`JCFOClassifier` with Gaussian noise, whose variance is estimated too.
+    The model of :class:`JCFOClassifier` with Gaussian noise, whose variance is estimated too: weights
+    cost in units of the noise, so it is found together with them, and no model that passes through the
+    data ends without any.
 
     Parameters
     ----------
@@ -178,9 +186,11 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     degree : int, default=2
         Of ``"poly"``.
     weight_rate : float, default=1.0
-        Price of a weight, per standard deviation of the targets.
+        Price of a weight as large as the standard deviation of the noise.
     scale_rate : float or "auto", default="auto"
         Price of a feature scale; ``"auto"`` is 2.
+    selection_rate : float, "auto" or None, default=None
+        As in :class:`JCFOClassifier`.
     solver : {"varpro", "em"}, default="varpro"
         Variable projection, or the paper's EM.
     screening : None, int or "auto", default=None
@@ -188,7 +198,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     n_centres : int or None, default=None
         As in :class:`JCFOClassifier`.
     standardize : bool, default=True
-        Whether features are divided by their standard deviation first.
+        Whether features are first brought to mean zero and standard deviation one.
     likelihood : "gaussian" or Gaussian, default="gaussian"
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconic.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
@@ -197,10 +207,11 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         ``True`` puts the prior on the intercept as on any weight.
     max_iter : int, default=200
         Most iterations.
-    tol : float, default=1e-14
-        Relative change of the objective at which to stop. The last steps are the cheapest.
+    tol : float, default=1e-6
+        Violation of the conditions of optimality, in units of the rates, at which the fit has converged;
+        Newton's method ends far below. For ``solver="em"`` the relative gain at which it stops.
     random_state : int, RandomState or None, default=0
-        Draws the centres where there are too many rows.
+        Draws the centres where there are too many rows, and those through which the search begins.
     callbacks : None, callable or list of callables, default=None
         As in :class:`JCFOClassifier`.
 
@@ -216,7 +227,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     Examples
     --------
     >>> import numpy as np
-    >>> from laconic.estimators.jcfo import JCFORegressor
+    >>> from laconic import JCFORegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 10))
     >>> y = np.sin(2 * X[:, 3]) + 0.1 * rng.normal(size=200)
@@ -231,6 +242,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         degree: int = 2,
         weight_rate: float = 1.0,
         scale_rate: Any = "auto",
+        selection_rate: Any = None,
         solver: str = "varpro",
         screening: Any = None,
         n_centres: int | None = None,
@@ -239,7 +251,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         max_iter: int = 200,
-        tol: float = 1e-14,
+        tol: float = 1e-6,
         random_state: Any = 0,
         callbacks: Any = None,
     ) -> None:
@@ -247,6 +259,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         self.degree = degree
         self.weight_rate = weight_rate
         self.scale_rate = scale_rate
+        self.selection_rate = selection_rate
         self.solver = solver
         self.screening = screening
         self.n_centres = n_centres
@@ -279,20 +292,15 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
-        y = as_targets(y)
-        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
-        self._solve(X, weight, y, [y], likelihood)
-        self.noise_variance_ = self._noise_variance(X, y, weight)
+        self._solve(self._question(X, y, sample_weight))
         return self
 
-    def _linear_ranking(self, X: Array, y: Any, weight: Array) -> Index:
-        return _ranking(SparseBayesRegressor(Laplace(rate=1.0)), X, y, weight)
+    def _question(self, X: Any, y: Any, sample_weight: Any) -> Asked:
+        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
+        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
+        return self._ask(X, weight, [as_targets(y)], likelihood, shared=True)
 
-
-def _ranking(model: Any, X: Array, y: Any, weight: Array) -> Index:
-    """Return all features, those first that a sparse linear model weighs most."""
-    coef = np.atleast_2d(model.fit(X, y, sample_weight=weight).coef_)
-    correlation = np.abs((weight * (y == y[0])) @ X) if coef.shape[0] > 1 else np.zeros(X.shape[1])
-    size = np.abs(coef).max(axis=0)
-    return np.lexsort((-correlation, -size))
+    def _publish_joint(self, asked: Asked, found: Sequence[Found]) -> None:
+        super()._publish_joint(asked, found)
+        question = asked.questions[0]
+        self.noise_variance_ = self._noise_variance(asked.X, question.targets[0], question.weight)

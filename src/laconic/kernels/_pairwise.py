@@ -31,12 +31,6 @@ def as_float(X: Any) -> Any:
     return A if A.dtype in (np.float32, np.float64) else A.astype(np.float64)
 
 
-def densify(X: Any) -> Array:
-    """Return ``X`` as a float array, also if it was sparse."""
-    A = as_float(X)
-    return np.asarray(A.toarray() if is_sparse(A) else A)
-
-
 def as_pair(X: Any, C: Any) -> tuple[Any, Any]:
     """Return both matrices as floats of one type; they stay the same object if they were."""
     A = as_float(X)

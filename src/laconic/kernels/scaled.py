@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .._component import require
 from .._protocols import Array
 from ._base import Kernel
-from ._pairwise import densify, scale_features, scale_pair
+from ._pairwise import as_float, is_sparse, scale_features, scale_pair
 
 
 class Scaled(Kernel):
@@ -24,8 +24,8 @@ class Scaled(Kernel):
     scales : array-like of shape (p,)
         The non-negative feature scales theta.
     origin : array-like of shape (p,) or None, default=None
-        The point that is moved to zero, for a kernel to which that matters; ``None`` moves nothing. It
-        fills a sparse matrix.
+        What counts as zero: inner products hang on it, distances do not. With an origin sparse
+        matrices become dense.
 
     Examples
     --------
@@ -51,9 +51,8 @@ class Scaled(Kernel):
         require(allowed, self, rule, self.scales)
         if self.origin is not None:
             origin = np.asarray(self.origin)
-            allowed = origin.shape == theta.shape and origin.dtype.kind in "fiu"
-            allowed = allowed and bool(np.isfinite(origin).all())
-            require(allowed, self, "origin must be None or a finite number per scale", self.origin)
+            fits = origin.shape == theta.shape and bool(np.isfinite(origin).all())
+            require(fits, self, "origin must be as many finite numbers as there are scales", self.origin)
         self.kernel.check()
 
     @property
@@ -64,27 +63,20 @@ class Scaled(Kernel):
     def slopes(self, X: Any, C: Any, w: Array) -> Array:
         """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row, for a stationary kernel."""
         inner: Any = self.kernel
-        scaled = scale_pair(*self._move(X, C), self.scales)
+        scaled = scale_pair(*self._moved(X, C), self.scales)
         return np.asarray(np.sqrt(self.scales) * inner.slopes(*scaled, w))
-
-    def _move(self, X: Any, C: Any) -> tuple[Any, Any]:
-        if self.origin is None:
-            return X, C
-        origin = np.asarray(self.origin, dtype=np.float64)
-        A = densify(X) - origin
-        return A, A if C is X else densify(C) - origin
 
     def __call__(self, X: Any, C: Any) -> Array:
         """Return the inner kernel at the scaled features."""
-        return self.kernel(*scale_pair(*self._move(X, C), self.scales))
+        return self.kernel(*scale_pair(*self._moved(X, C), self.scales))
 
     def diag(self, X: Any) -> Array:
         """Return the inner diagonal at the scaled features."""
-        return self.kernel.diag(scale_features(self._move(X, X)[0], self.scales))
+        return self.kernel.diag(scale_features(self._moved(X, X)[0], self.scales))
 
     def gradient(self, X: Any, C: Any, W: Any) -> Array:
         """Return ``sum_ij W_ij d K(x_i, c_j) / d scales_k``, of shape (p,)."""
-        return self.kernel.scale_gradient(*self._move(X, C), self.scales, W)
+        return self.kernel.scale_gradient(*self._moved(X, C), self.scales, W)
 
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
         """Return the gradient for scales ``theta`` on top of the kernel's own."""
@@ -93,3 +85,16 @@ class Scaled(Kernel):
             raise ValueError("Scaled: no scales fit on top of an origin; centre the features instead.")
         # the inner kernel sees theta * scales: the chain rule gives the factor
         return scales * self.kernel.scale_gradient(X, C, np.asarray(theta) * scales, W)
+
+    def _moved(self, X: Any, C: Any) -> tuple[Any, Any]:
+        """Return both as seen from the origin; they stay the same object if they were."""
+        if self.origin is None:
+            return X, C
+        A = _from(X, self.origin)
+        return A, A if C is X else _from(C, self.origin)
+
+
+def _from(X: Any, origin: ArrayLike) -> Array:
+    A = as_float(X)
+    A = A.toarray() if is_sparse(A) else A
+    return np.asarray(A - np.asarray(origin, dtype=A.dtype))

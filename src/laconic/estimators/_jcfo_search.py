@@ -1,0 +1,215 @@
+"""Where a joint search starts: several trials through few kernels, and the best goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._protocols import Array, Index
+from ..kernels import Polynomial, Stationary
+from ..solvers import Record
+from ..solvers.joint import (
+    Joint,
+    JointProblem,
+    expectation_maximisation,
+    project,
+    variable_projection,
+)
+
+SOLVERS: dict[str, Any] = {"em": expectation_maximisation, "varpro": variable_projection}
+# Powers of p that the search starts from: all features weak, or some of them strong.
+_STARTS = (-1.0, -2 / 3, -1 / 3, 0.0)
+# Centres through which trials look; iterations of one, and of a step of a path; relative gain at which
+# they have seen enough.
+_FEW, _TRIAL, _PATH, _ENOUGH = 100, 8, 30, 1e-3
+# A low rate of the weights lets all features speak before few are chosen: a product of two, which
+# neither betrays alone, is only found so. The path begins at a rate of at most so much and climbs by
+# such steps; after it has ended with nothing, it begins lower.
+_GENTLE, _CLIMB, _LOWER = 0.3, 0.3, 0.03
+# The strongest of the features found are tried alone: one, two, four, up to so many; with scales that
+# add up to these, at which standardised rows are near each other, and are not.
+_SHARPEST, _SHARP = 16, (1.0, 4.0)
+# Of all starts so many are tried: those that begin lowest.
+_PROMISING = 3
+
+
+@dataclass(frozen=True)
+class Found:
+    """The end of a search, what happened on the way, and a sentence to add."""
+
+    answer: Joint
+    history: list[Record]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to search."""
+
+    solver: str
+    max_iter: int
+    tol: float
+
+
+def search(
+    question: JointProblem,
+    few: Index,
+    settings: Settings,
+    report: Callable[[Record], bool],
+    selection_rates: Sequence[float] = (),
+) -> Found:
+    """Return the best of a few trials, carried on to the end.
+
+    With ``selection_rates`` the features are those that a search at the first of these rates of the
+    weights keeps that keeps any.
+    """
+    for rate in selection_rates:
+        strict = replace(question, weight_rate=rate)
+        found = _search(strict, few, settings, report, None)
+        if not found.answer.empty:
+            return relax(question, few, settings, report, found)
+    return found if selection_rates else _search(question, few, settings, report, None)
+
+
+def relax(
+    question: JointProblem,
+    few: Index,
+    settings: Settings,
+    report: Callable[[Record], bool],
+    found: Found,
+) -> Found:
+    """Return the answer with the features of another, and no others."""
+    kept = np.flatnonzero(found.answer.theta)
+    if found.answer.empty or found.answer.stopped or settings.solver == "em":
+        return found
+    part = replace(question, X=question.X[:, kept], centres=question.centres[:, kept])
+    theta, thin = found.answer.theta[kept], _through(part, few)
+    if isinstance(part.kernel, Stationary):  # smooth and sharp are optima of their own
+        theta = min((_quick(thin, theta, _TRIAL), *_sharper(thin, theta)), key=_value).theta
+    relaxed = _search(part, few, settings, report, theta)
+    theta = np.zeros_like(found.answer.theta)
+    theta[kept] = relaxed.answer.theta
+    answer = replace(relaxed.answer, theta=theta)
+    return Found(answer, found.history + relaxed.history, found.note + relaxed.note)
+
+
+def follow(
+    question: JointProblem, few: Index, settings: Settings, rates: Iterable[float]
+) -> Iterator[Found]:
+    """Yield the answer at each of ascending rates of the weights, each the start of the next.
+
+    The first has several starts. Where nothing is left, a higher rate leaves nothing too.
+    """
+    found: Found | None = None
+    for rate in rates:
+        if found is None or not found.answer.empty:
+            start = None if found is None else found.answer.theta
+            found = _search(replace(question, weight_rate=rate), few, settings, _unheard, start)
+        yield found
+
+
+def _unheard(record: Record) -> bool:
+    return False
+
+
+def _search(
+    question: JointProblem,
+    few: Index,
+    settings: Settings,
+    report: Callable[[Record], bool],
+    start: Array | None,
+) -> Found:
+    history: list[Record] = []
+    began = time.perf_counter()
+
+    def tell(here: Joint) -> bool:
+        kept = sum(int(np.count_nonzero(output.w)) for output in here.outputs)
+        seconds = time.perf_counter() - began
+        history.append(Record(len(history) + 1, -here.value, kept, seconds))
+        return report(history[-1])
+
+    solver: Any = SOLVERS[settings.solver]
+    warm = start is not None
+    options: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "callback": tell}
+    if start is None:
+        start = _uniform(question, -1.0) if settings.solver == "em" else _best_start(question, few)
+    answer, note = solver(question, start, **options), ""
+    if answer.empty and settings.solver != "em" and not (answer.stopped or warm):
+        again = _quick(question, _climb(_through(question, few), _LOWER), settings.max_iter)
+        if again.empty or again.value >= answer.value:
+            note = (
+                " Nothing is worth its price, also after a restart from lower rates: "
+                "lower weight_rate or scale_rate."
+            )
+        else:
+            answer = solver(question, again.theta, **options)
+            note = " The first search ended with nothing; this one came from lower rates."
+    if not history:  # it was at the end already
+        tell(answer)
+    return Found(answer, history, note)
+
+
+def _uniform(question: JointProblem, power: float) -> Array:
+    p = question.X.shape[1]
+    return np.full(p, float(p) ** power)
+
+
+def _best_start(question: JointProblem, few: Index) -> Array:
+    """Return the scales from which the full search sets out."""
+    weak = _uniform(question, -1.0)
+    if weak.size == 1:
+        return weak
+    question = _through(question, few)
+    # A product of strong features soon leaves the range of a double.
+    powers = _STARTS[:1] if isinstance(question.kernel, Polynomial) else _STARTS
+    uniform = _promising(question, [_uniform(question, power) for power in powers])
+    best = min((_quick(question, _climb(question, _GENTLE), _TRIAL), *uniform), key=_value)
+    return min((best, *_sharper(question, best.theta)), key=_value).theta
+
+
+def _promising(question: JointProblem, starts: Sequence[Array]) -> list[Joint]:
+    """Return trials from those starts where the objective is lowest."""
+    first = sorted((project(question, theta, tol=_ENOUGH) for theta in starts), key=_value)
+    return [_quick(question, here.theta, _TRIAL) for here in first[:_PROMISING]]
+
+
+def _value(here: Joint) -> float:
+    return here.value
+
+
+def _sharper(question: JointProblem, theta: Array) -> list[Joint]:
+    """Return trials of the strongest features alone, as strong as they are and stronger.
+
+    Many weak features make a smooth model, which is an optimum of its own; few strong ones do not come
+    out of it by descent, but the order of its features is right.
+    """
+    order, starts, size = np.argsort(-theta, kind="stable"), [], 1
+    while size <= min(int(np.count_nonzero(theta)), _SHARPEST):
+        few = np.zeros_like(theta)
+        few[order[:size]] = theta[order[:size]]
+        totals = _SHARP if isinstance(question.kernel, Stationary) else ()
+        starts += [few, *(few * (total / few.sum()) for total in totals)]
+        size *= 2
+    return _promising(question, starts)
+
+
+def _climb(question: JointProblem, lowest: float) -> Array:
+    """Return where a path of ascending rates of the weights ends, short of the last."""
+    theta, rates = _uniform(question, -1.0), [_CLIMB * question.weight_rate]
+    while rates[-1] > lowest:
+        rates.append(_CLIMB * rates[-1])
+    for rate in reversed(rates):
+        theta = _quick(replace(question, weight_rate=rate), theta, _PATH).theta
+    return theta
+
+
+def _quick(question: JointProblem, theta: Array, max_iter: int) -> Joint:
+    return variable_projection(question, theta, max_iter=max_iter, tol=_ENOUGH, exact=False)
+
+
+def _through(question: JointProblem, few: Index) -> JointProblem:
+    return replace(question, centres=question.centres[few[:_FEW]])

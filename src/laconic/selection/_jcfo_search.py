@@ -1,0 +1,202 @@
+"""Rates of a joint model by cross-validation: warm ascending paths, and the fewest features as good."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from .._component import is_positive
+from .._protocols import Array, Index
+from ..estimators._callbacks import check_callbacks
+from ..estimators._jcfo import Asked
+from ..estimators._jcfo_search import Found, follow, relax
+from ..estimators._threads import one_blas_thread
+from ..estimators._validation import ROWS
+from ..solvers import Record
+from ._candidates import check_values
+from ._path import Data, Score, Trial
+from ._search import SparseBayesSearch, _results, _Scorer
+
+# Parts of the rate that leaves out what noise alone would bring, at which features are selected: of
+# kernels of distances, and of inner products, of whose rate they are roots.
+_DISTANCES = (0.1, 0.2, 0.4, 0.7, 1.0, 1.4)
+_PRODUCTS = (0.3, 0.4, 0.55, 0.75, 1.0, 1.3, 1.6)
+# Rates of the weights of the features that were selected; None is that of the selection.
+_WEIGHTS = (1.0, None)
+
+
+class Rates(NamedTuple):
+    """One candidate: price of a scale, of a weight while features are selected, and afterwards."""
+
+    scale: Any
+    selection: float
+    weight: float
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Return it as parameters of the estimator."""
+        strict = self.selection if self.selection > self.weight else None
+        return {"scale_rate": self.scale, "selection_rate": strict, "weight_rate": self.weight}
+
+
+class JCFOSearch(SelectorMixin, SparseBayesSearch):  # type: ignore[misc]
+    """Choose among rates; subclasses say which estimator, and how it is scored."""
+
+    selection_rates: Any
+    weight_rates: Any
+    scale_rates: Any
+
+    def _template(self) -> Any:
+        own, theirs = self.get_params(deep=False), self._estimator._get_param_names()
+        shared = set(own) & set(theirs) - {"callbacks"}
+        return clone(self._estimator(**{name: own[name] for name in shared}))
+
+    def _search(self, X: Any, y: Any, sample_weight: Any) -> None:
+        callbacks = check_callbacks(self.callbacks)
+        numeric = {} if self._classifies else {"y_numeric": True}
+        rows, targets = validate_data(self, X, y, **ROWS, **numeric)
+        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, copy=True)
+        template, data = self._template(), Data(rows, targets, weight)
+        asked: Asked = template._question(*data)  # judges everything but the grid
+        grid = self._grid(asked)
+        folds = list(check_cv(self.cv, targets, classifier=self._classifies).split(rows, targets))
+        score: Score = self._log_score
+        if self.scoring is not None:
+            score = _Scorer(check_scoring(template, scoring=self.scoring))
+        began, columns = time.perf_counter(), []
+        with one_blas_thread():
+            jobs = (delayed(_fold)(template, data, fold, grid, score) for fold in folds)
+            for trials in Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs):
+                columns.append(trials)
+                best = max(trials, key=lambda trial: trial.score)
+                seconds = time.perf_counter() - began
+                for callback in callbacks:
+                    callback(Record(len(columns), best.score, best.kept, seconds))
+        found = [list(trials) for trials in zip(*columns, strict=True)]
+        params = [rates.params for rates in grid]
+        self.cv_results_ = _results(params, found)
+        self.cv_results_["mean_n_features"] = self.cv_results_.pop("mean_n_relevant")
+        self.n_splits_ = len(folds)
+        self.best_index_ = self._best(found)
+        self.best_params_ = params[self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        began = time.perf_counter()
+        with one_blas_thread():
+            self.best_estimator_ = self._refit(template, asked, grid)
+        self.refit_time_ = time.perf_counter() - began
+        self.n_iter_ = self.best_estimator_.n_iter_
+
+    def _grid(self, asked: Asked) -> list[Rates]:
+        """Return the candidates, along each path in the order in which one is the start of the next."""
+        grid = []
+        question = asked.questions[0]
+        for scale in check_values(self, "scale_rates"):
+            if not (scale == "auto" or is_positive(scale)):
+                raise ValueError(f"scale_rates must be positive numbers or 'auto', got {scale!r}.")
+            if isinstance(self.selection_rates, str) and self.selection_rates == "auto":
+                at = asked.at_rates(question.weight_rate, _number(scale, question.scale_rate))
+                parts = _DISTANCES if self.kernel == "rbf" else _PRODUCTS
+                selection = [at.selection_rate(part) for part in parts]
+            else:
+                selection = sorted(_positive(self, "selection_rates"))
+            weights: Sequence[Any] = _WEIGHTS
+            if not (isinstance(self.weight_rates, str) and self.weight_rates == "auto"):
+                weights = _positive(self, "weight_rates", none=True)
+            for strict in selection:
+                lower = {strict if rate is None else min(float(rate), strict) for rate in weights}
+                grid += [Rates(scale, strict, rate) for rate in sorted(lower)]
+        return grid
+
+    def _refit(self, template: Any, asked: Asked, grid: list[Rates]) -> Any:
+        """Return the chosen model on all rows, reached along the path that the folds took."""
+        model, best = clone(template).set_params(**self.best_params_), grid[self.best_index_]
+        path = [rates for rates in grid if rates.scale == best.scale]
+        path = [rates for rates in path if rates.selection < best.selection] + [best]
+        for name in ("n_features_in_", "feature_names_in_", "classes_", "_rows"):
+            if hasattr(template, name):
+                setattr(model, name, getattr(template, name))
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        for _, found in walk(model, asked, path, only=best):
+            model._publish_joint(asked, found)
+        return model
+
+    # ---- what the chosen model offers ---------------------------------------------------------
+
+    @property
+    def feature_scales_(self) -> Array:
+        """The scales of the chosen model."""
+        return np.asarray(self._chosen.feature_scales_)
+
+    def _get_support_mask(self) -> Array:
+        return np.asarray(self._chosen._get_support_mask())
+
+
+def _number(rate: Any, default: float) -> float:
+    return default if rate == "auto" else float(rate)
+
+
+def _positive(owner: Any, name: str, none: bool = False) -> list[Any]:
+    rates = check_values(owner, name)
+    if not all(is_positive(rate) or (none and rate is None) for rate in rates):
+        other = ", None" if none else ""
+        raise ValueError(f"{name} must be positive numbers{other} or 'auto', got {rates!r}.")
+    return rates
+
+
+def walk(
+    model: Any, asked: Asked, grid: Sequence[Rates], only: Rates | None = None
+) -> Iterator[tuple[Rates, list[Found]]]:
+    """Yield each candidate with its answers; of the relaxed ones ``only`` this, where it is given."""
+    settings, default = model._settings, asked.questions[0].scale_rate
+    for scale in dict.fromkeys(rates.scale for rates in grid):
+        mine = [rates for rates in grid if rates.scale == scale]
+        strict = list(dict.fromkeys(rates.selection for rates in mine))
+        at = asked.at_rates(1.0, _number(scale, default))
+        paths = [follow(question, asked.few, settings, strict) for question in at.questions]
+        for rate, found in zip(strict, zip(*paths, strict=True), strict=True):
+            for rates in mine:
+                if rates.selection != rate or (only is not None and rates != only):
+                    continue
+                answers = list(found)
+                if rates.weight < rate:
+                    relaxed = at.at_rates(rates.weight, _number(scale, default)).questions
+                    answers = [
+                        relax(question, asked.few, settings, lambda _: False, each)
+                        for question, each in zip(relaxed, found, strict=True)
+                    ]
+                yield rates, answers
+
+
+def _fold(
+    template: Any, data: Data, fold: tuple[Index, Index], grid: Sequence[Rates], score: Score
+) -> list[Trial]:
+    """Return a trial of each candidate on one fold; screening, too, sees its training rows alone."""
+    train, test = fold
+    held_in, held_out = data.rows(train), data.rows(test)
+    model, trials = clone(template), []
+    began = time.perf_counter()
+    asked = model._question(*held_in)
+    for _, found in walk(model, asked, grid):
+        with warnings.catch_warnings():  # a candidate need not converge to be judged
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model._publish_joint(asked, found)
+        fitted = time.perf_counter()
+        value = score(model, *held_out)
+        now = time.perf_counter()
+        kept = int(model._support.sum())
+        trials.append(Trial(value, kept, fitted - began, now - fitted))
+        began = now
+    return trials

@@ -1,0 +1,261 @@
+"""Joint models that choose their rates."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from ..estimators import JCFOClassifier, JCFORegressor
+from ._jcfo_search import JCFOSearch
+from .cv import SparseBayesClassifierCV, SparseBayesRegressorCV
+
+
+class JCFOClassifierCV(ClassifierMixin, JCFOSearch):  # type: ignore[misc]
+    r"""Kernels and features found together, and their prices by cross-validation.
+
+    Every candidate is a :class:`~laconic.JCFOClassifier`. Along a path of ascending ``selection_rate``
+    the answer at one is the start of the next, the first has several starts; the features that it keeps
+    are also given kernels at the lower rates of ``weight_rates``. Screening, where it is asked for,
+    happens inside the folds. The chosen one is reached along the same path on all rows.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "poly", "linear"}, default="rbf"
+        As in :class:`~laconic.JCFOClassifier`.
+    selection_rates : "auto" or sequence of float, default="auto"
+        Prices of a weight at which features are selected. ``"auto"`` takes six or seven around the
+        estimator's own ``selection_rate="auto"``.
+    weight_rates : "auto" or sequence of float or None, default="auto"
+        Prices of a weight for the features that were selected, where that is lower; None is the price at
+        which they were. ``"auto"`` is 1 and None.
+    scale_rates : "auto" or sequence of float or "auto", default="auto"
+        Prices of a feature scale.
+    degree, solver, screening, n_centres, standardize, share_features, likelihood
+        As in :class:`~laconic.JCFOClassifier`.
+    fit_intercept, penalize_intercept, max_iter, tol, class_weight, random_state
+        As in :class:`~laconic.JCFOClassifier`.
+    cv : int, splitter, iterable or None, default=None
+        As in scikit-learn; None is 5 stratified folds.
+    scoring : None, str or callable, default=None
+        None is the mean log probability of the label, rows weighted: minus the log-loss.
+    one_standard_error : bool, default=True
+        Take the candidate with the fewest features within one standard error of the best.
+    n_jobs : int or None, default=None
+        Workers, one fold each.
+    callbacks : None, callable or list of callables, default=None
+        Each is called with a :class:`~laconic.solvers.Record` after every fold: its number, the best
+        score, its number of features and the seconds so far.
+
+    Attributes
+    ----------
+    best_estimator_ : JCFOClassifier
+    best_params_ : dict
+        ``scale_rate``, ``selection_rate`` and ``weight_rate``.
+    best_score_ : float
+    best_index_ : int
+    cv_results_ : dict
+        As ``GridSearchCV`` lays it out, with ``mean_n_features`` besides.
+    feature_scales_ : ndarray
+        Of the chosen model.
+    classes_ : ndarray of shape (n_classes,)
+    n_splits_ : int
+    refit_time_ : float
+    n_iter_ : int
+        Of the chosen model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconic import JCFOClassifierCV
+    >>> X = np.random.default_rng(0).normal(size=(150, 10))
+    >>> y = X[:, 3] * X[:, 7] > 0
+    >>> model = JCFOClassifierCV(selection_rates=[2.0, 8.0], cv=3).fit(X, y)
+    >>> model.get_support(indices=True)
+    array([3, 7])
+    """
+
+    _estimator: Any = JCFOClassifier
+    _classifies = True
+
+    def __init__(
+        self,
+        kernel: str = "rbf",
+        *,
+        selection_rates: Any = "auto",
+        weight_rates: Any = "auto",
+        scale_rates: Any = "auto",
+        degree: int = 2,
+        solver: str = "varpro",
+        screening: Any = None,
+        n_centres: int | None = None,
+        standardize: bool = True,
+        share_features: bool = True,
+        likelihood: Any = "probit",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        class_weight: Any = None,
+        random_state: Any = 0,
+        cv: Any = None,
+        scoring: Any = None,
+        one_standard_error: bool = True,
+        n_jobs: int | None = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.selection_rates = selection_rates
+        self.weight_rates = weight_rates
+        self.scale_rates = scale_rates
+        self.degree = degree
+        self.solver = solver
+        self.screening = screening
+        self.n_centres = n_centres
+        self.standardize = standardize
+        self.share_features = share_features
+        self.likelihood = likelihood
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.cv = cv
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose, and fit what was chosen on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Of the rows, in fits and in the log score alike.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing():
+            self._search(X, y, sample_weight)
+            self.classes_ = self.best_estimator_.classes_
+        return self
+
+    # Scores and predictions are those of any search over classifiers.
+    _log_score = SparseBayesClassifierCV._log_score
+    predict_proba = SparseBayesClassifierCV.predict_proba
+    predict_log_proba = SparseBayesClassifierCV.predict_log_proba
+    decision_function = SparseBayesClassifierCV.decision_function
+
+
+class JCFORegressorCV(RegressorMixin, JCFOSearch):  # type: ignore[misc]
+    r"""Joint regression whose prices come from cross-validation.
+
+    The regression counterpart of :class:`JCFOClassifierCV`; every candidate is a
+    :class:`~laconic.JCFORegressor`.
+
+    Parameters
+    ----------
+    kernel, selection_rates, weight_rates, scale_rates, one_standard_error, n_jobs, callbacks
+        As in :class:`JCFOClassifierCV`.
+    degree, solver, screening, n_centres, standardize, likelihood
+        As in :class:`~laconic.JCFORegressor`.
+    fit_intercept, penalize_intercept, max_iter, tol, random_state
+        As in :class:`~laconic.JCFORegressor`.
+    cv : int, splitter, iterable or None, default=None
+        As in scikit-learn; None is 5 folds.
+    scoring : None, str or callable, default=None
+        None is the mean log density of the target under the predictive distribution, rows weighted.
+
+    Attributes
+    ----------
+    best_estimator_ : JCFORegressor
+    best_params_, best_score_, best_index_, cv_results_, feature_scales_, n_splits_, refit_time_, n_iter_
+        As in :class:`JCFOClassifierCV`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconic import JCFORegressorCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 10))
+    >>> y = np.sin(2 * X[:, 3]) + 0.1 * rng.normal(size=100)
+    >>> JCFORegressorCV(selection_rates=[1.0, 5.0], cv=3).fit(X, y).get_support(indices=True)
+    array([3])
+    """
+
+    _estimator: Any = JCFORegressor
+    _classifies = False
+
+    def __init__(
+        self,
+        kernel: str = "rbf",
+        *,
+        selection_rates: Any = "auto",
+        weight_rates: Any = "auto",
+        scale_rates: Any = "auto",
+        degree: int = 2,
+        solver: str = "varpro",
+        screening: Any = None,
+        n_centres: int | None = None,
+        standardize: bool = True,
+        likelihood: Any = "gaussian",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        random_state: Any = 0,
+        cv: Any = None,
+        scoring: Any = None,
+        one_standard_error: bool = True,
+        n_jobs: int | None = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.selection_rates = selection_rates
+        self.weight_rates = weight_rates
+        self.scale_rates = scale_rates
+        self.degree = degree
+        self.solver = solver
+        self.screening = screening
+        self.n_centres = n_centres
+        self.standardize = standardize
+        self.likelihood = likelihood
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.cv = cv
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose, and fit what was chosen on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Of the rows, in fits and in the log score alike.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing():
+            self._search(X, y, sample_weight)
+        return self
+
+    _log_score = SparseBayesRegressorCV._log_score
+    predict_dist = SparseBayesRegressorCV.predict_dist

@@ -1,0 +1,86 @@
+"""Prices of a joint model by cross-validation."""
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from laconic import JCFOClassifier, JCFOClassifierCV, JCFORegressorCV, SparseBayesClassifier
+
+
+@pytest.fixture(scope="module")
+def data():
+    X = np.random.default_rng(0).normal(size=(150, 8))
+    return X, np.where(X[:, 2] * X[:, 5] > 0, "yes", "no")
+
+
+SMALL = {"selection_rates": [2.0, 8.0], "weight_rates": [1.0, None], "cv": 3}
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return JCFOClassifierCV(**SMALL).fit(*data)
+
+
+def test_the_features_are_found_and_offered(data, fitted):
+    X, y = data
+    np.testing.assert_array_equal(fitted.get_support(indices=True), [2, 5])
+    np.testing.assert_array_equal(fitted.transform(X), X[:, [2, 5]])
+    assert fitted.score(X, y) > 0.9
+    np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
+    pipeline = make_pipeline(JCFOClassifierCV(**SMALL), SparseBayesClassifier(kernel="rbf"))
+    assert pipeline.fit(X, y)[-1].n_features_in_ == 2
+
+
+def test_results_are_laid_out_as_users_know_them(fitted):
+    results = fitted.cv_results_
+    assert len(results["params"]) == 4
+    assert fitted.n_splits_ == 3
+    for name in ("mean_test_score", "std_test_score", "rank_test_score", "mean_n_features"):
+        assert results[name].shape == (4,)
+    assert fitted.best_params_ == results["params"][fitted.best_index_]
+    assert isinstance(fitted.best_estimator_, JCFOClassifier)
+    assert fitted.best_estimator_.get_params()["weight_rate"] == fitted.best_params_["weight_rate"]
+
+
+def test_within_one_standard_error_the_fewest_features_win(data):
+    X, y = data
+    best = JCFOClassifierCV(**SMALL, one_standard_error=False).fit(X, y)
+    few = JCFOClassifierCV(**SMALL).fit(X, y)
+    features = few.cv_results_["mean_n_features"]
+    assert features[few.best_index_] <= features[best.best_index_]
+    assert best.cv_results_["rank_test_score"][best.best_index_] == 1
+
+
+def test_regression_and_another_score():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 5))
+    y = X[:, 3] ** 2 + 0.2 * rng.normal(size=90)
+    model = JCFORegressorCV(selection_rates=[4.0], weight_rates=[1.0], cv=2, scoring="r2").fit(X, y)
+    np.testing.assert_array_equal(model.get_support(indices=True), [3])
+    assert model.best_score_ > 0.5
+    mean, std = model.predict_dist(X)
+    assert mean.shape == std.shape == (90,)
+    assert (std > 0).all()
+
+
+def test_folds_are_reported(data):
+    told = []
+    JCFOClassifierCV("linear", selection_rates=[5.0], cv=3, callbacks=told.append).fit(*data)
+    assert [record.iteration for record in told] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"selection_rates": [0.0]}, "selection_rates must be positive numbers"),
+        ({"weight_rates": [-1.0]}, "weight_rates must be positive numbers, None or 'auto'"),
+        ({"scale_rates": ["many"]}, "scale_rates must be positive numbers or 'auto'"),
+        ({"selection_rates": []}, "selection_rates must be a value or a sequence of values"),
+        ({"kernel": "matern"}, "kernel must be"),
+    ],
+)
+def test_bad_grids_are_refused_in_a_sentence(data, settings, sentence):
+    model = JCFOClassifierCV(**settings)
+    with pytest.raises(ValueError, match=sentence):
+        model.fit(*data)
+    assert not hasattr(model, "n_features_in_")
