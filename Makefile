@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test bench lint format clean help
+.PHONY: demo test bench docs reproduce lint format clean help
 
 help:  ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -32,6 +32,7 @@ format: $(VENV)/.ready  ## let ruff lay out the code
 	$(BIN)/ruff format .
 
 clean:  ## remove everything that was built
+	rm -rf docs/api docs/drawn docs/gallery
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 bench: $(VENV)/.bench  ## speed against peers, as ratios (QUICK=1: small)
@@ -40,3 +41,6 @@ bench: $(VENV)/.bench  ## speed against peers, as ratios (QUICK=1: small)
 $(VENV)/.bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	@touch $@
+
+docs: $(VENV)/.ready  ## the site, warnings are errors: build/docs/index.html
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs

@@ -10,8 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_selection import f_classif
 
-from laconic import RVMClassifier, SparseBayesClassifier
-from laconic.estimators.jcfo import JCFOClassifier
+from laconic import JCFOClassifier, RVMClassifier, SparseBayesClassifier
 from laconic.inspection import RelevanceDisplay
 
 rng = np.random.default_rng(0)

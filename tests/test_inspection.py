@@ -19,6 +19,7 @@ import laconic.inspection
 from laconic import (
     GridRVMClassifier,
     GridRVMRegressor,
+    JCFOClassifier,
     LaconicClassifier,
     RVMRegressor,
     SparseBayesClassifier,
@@ -26,7 +27,6 @@ from laconic import (
     SparseBayesRegressor,
 )
 from laconic.datasets import make_grid, make_ripley, make_sinc, make_sparse_regression
-from laconic.estimators.jcfo import JCFOClassifier
 from laconic.inspection import (
     BoundaryDisplay,
     CalibrationDisplay,

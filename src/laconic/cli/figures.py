@@ -162,7 +162,7 @@ def path(model: Any) -> str:
     from ..inspection import ProjectionDisplay
 
     def draw(ax: Any) -> None:
-        ProjectionDisplay.from_estimator(model).plot(ax=ax)
+        ProjectionDisplay.from_estimator(model, ax=ax)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
     return _figure(draw, "nats lost by the model of each size")
