@@ -20,15 +20,19 @@ from laconic.datasets._loaders import (
     load_pima,
     load_ripley,
 )
+from laconic.datasets._repositories import load_colon, load_ida, load_leukemia
 from laconic.datasets._shapes import make_cross, make_spiral
 
 __all__ = [
     "find_data_file",
     "load_boston",
     "load_breast_cancer",
+    "load_colon",
     "load_crabs",
     "load_esl_mixture",
     "load_glass",
+    "load_ida",
+    "load_leukemia",
     "load_npz",
     "load_pima",
     "load_ripley",
