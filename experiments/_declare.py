@@ -57,7 +57,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Number:
-    """A number that a paper prints: where, for which data and method, and why ours may differ."""
+    """A number that a paper prints: where, for which data and method, and why ours may differ.
+
+    ``counts`` is false for rivals and for methods that the paper does not have: they are judged and
+    shown, but the verdict on the place is about the paper's own method.
+    """
 
     place: str
     data: str
@@ -65,6 +69,7 @@ class Number:
     metric: str
     value: Decimal
     better: str = "smaller"
+    counts: bool = True
     source: str = ""
     why: str = ""
 

@@ -69,7 +69,9 @@ def page(papers, pictures, *, rules):
         body.append(f'<h2 id="{paper["name"]}">{escape(paper["title"])}</h2>')
         body.append(f'<p class="soft">{escape(paper["paper"])}</p>')
         body += [place_section(paper, place, told, pictures) for place, told in paper["places"].items()]
-        body.append(f"<details><summary>Assumptions and notes</summary>{prose(paper['readme'])}</details>")
+        body.append(
+            f"<details><summary>Assumptions and notes</summary>{prose(paper['readme'])}</details>"
+        )
     body.append(f'<h2 id="rules">The rules of the verdicts</h2><pre>{escape(rules.strip())}</pre>')
     body.append(f'<p class="soft">{escape(versions(papers))}</p><script>{SCRIPT}</script></body></html>')
     return "\n".join(body)
@@ -94,7 +96,9 @@ def overview(papers):
 
 def place_section(paper, place, told, pictures):
     """Return one table or figure: picture, numbers, claims."""
-    parts = [f'<h3 id="{anchor(paper, place)}">{escape(place.capitalize())}. {escape(told["caption"])}</h3>']
+    parts = [
+        f'<h3 id="{anchor(paper, place)}">{escape(place.capitalize())}. {escape(told["caption"])}</h3>'
+    ]
     parts.append(f'<p class="verdict">{badge(told["verdict"])}{because(told)}</p>')
     stem = place.replace(" ", "_")
     for name, data in pictures.get(paper["name"], {}).items():
@@ -136,7 +140,10 @@ def number_table(paper, place, told):
             (NAMES.get(metric, metric), metric),
             (escape(str(number.value)) if number else "", value),
             (digits(here.mean) if here else "", here.mean if here else None),
-            (digits(here.error) if here and here.error is not None else "", here.error if here else None),
+            (
+                digits(here.error) if here and here.error is not None else "",
+                here.error if here else None,
+            ),
             (str(here.draws) if here else "", here.draws if here else None),
             (mark(here, value, spans[data, metric]), here.mean if here else None),
             (badge(word), word),
@@ -161,7 +168,10 @@ def claim_table(claims):
                 (escape(f"{claim.ours} against {against}"), claim.ours),
                 (NAMES.get(claim.metric, claim.metric), claim.metric),
                 (digits(gain.mean) if gain else "", gain.mean if gain else None),
-                (digits(gain.error) if gain and gain.error is not None else "", gain.error if gain else None),
+                (
+                    digits(gain.error) if gain and gain.error is not None else "",
+                    gain.error if gain else None,
+                ),
                 (str(gain.draws) if gain else "", gain.draws if gain else None),
                 (badge(told.verdict), told.verdict),
             ]
@@ -173,7 +183,8 @@ def claim_table(claims):
 def table(head, rows, ours=None, numeric=()):
     """Return a table that sorts; a cell is its HTML and the value it sorts by."""
     titles = "".join(
-        f"<th><button type=button>{escape(title)}</button></th>" if title else "<th></th>" for title in head
+        f"<th><button type=button>{escape(title)}</button></th>" if title else "<th></th>"
+        for title in head
     )
     lines = []
     for k, row in enumerate(rows):

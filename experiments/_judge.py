@@ -9,9 +9,10 @@ A claim      "A is better than B" is a paired comparison on the same draws: the 
              (McNemar). It "holds" if d > 2 s, is "reversed" if d < -2 s, otherwise "no difference seen".
              "A is comparable to B" holds unless it is reversed by more than 2 s. "Within" holds unless
              A is on the wrong side of a value, and the slack beside it, by more than 2 s.
-A place      (a table or a figure) is "reproduced" if every number is reproduced or better and every claim
-             holds, "better" if at least half of its numbers are better besides, "not reproduced" if nothing
-             is, and otherwise "partly", with the counts.
+A place      (a table or a figure) is judged by the numbers of the paper's own method and by its claims:
+             "reproduced" if every number is reproduced or better and every claim holds, "better" if at
+             least half of its numbers are better besides, "not reproduced" if nothing is, and otherwise
+             "partly", with the counts.
 """
 
 import math

@@ -23,13 +23,15 @@ def gather(name, folder, *, quick=False):
     experiment, paper = load(name), expected(name)
     rows = current(name, folder, quick=quick)
     for loan in paper.borrowed:
-        lent = [row for row in current(loan.experiment, folder, quick=quick) if row["place"] == loan.source]
+        lent = [
+            row for row in current(loan.experiment, folder, quick=quick) if row["place"] == loan.source
+        ]
         rows += [{**row, "place": loan.place} for row in lent]
     numbers = [(number, _judge.judge_number(number, rows)) for number in paper.numbers]
     claims = [(claim, _judge.judge_claim(claim, rows)) for claim in paper.claims]
     places = {}
     for place, caption in paper.places.items():
-        own_numbers = [(one, told) for one, told in numbers if one.place == place and one.source != "rival"]
+        own_numbers = [(one, told) for one, told in numbers if one.place == place and one.counts]
         own_claims = [(one, told) for one, told in claims if one.place == place]
         verdict = _judge.judge_place([told for _, told in own_numbers], [told for _, told in own_claims])
         bad = [one.why for one, told in (*own_numbers, *own_claims) if _failed(told) and one.why]
@@ -84,7 +86,9 @@ def draw(paper, figures):
 
 def lines(paper):
     """Return one line per table or figure."""
-    return [f"{paper['name']:<22} {place:<12} {told['verdict']}" for place, told in paper["places"].items()]
+    return [
+        f"{paper['name']:<22} {place:<12} {told['verdict']}" for place, told in paper["places"].items()
+    ]
 
 
 def place_of(stem):

@@ -222,7 +222,10 @@ def figures(rows):
     figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
     ax.plot([0, 20], [0, 20], ":", color="grey", label="the truth")
     for method in LINEAR:
-        curve = [estimate(rows, "nonzero", place="figure 1", data=f"{k} of 20", method=method) for k in COUNTED]
+        curve = [
+            estimate(rows, "nonzero", place="figure 1", data=f"{k} of 20", method=method)
+            for k in COUNTED
+        ]
         known = [(k, one.mean) for k, one in zip(COUNTED, curve, strict=True) if one]
         if known:
             ax.plot(*zip(*known, strict=True), "o-", markersize=3, label=method)
@@ -238,7 +241,9 @@ def figures(rows):
             ax.plot(grid, np.sinc(grid / np.pi), ":", label="sin(x) / x")
             ax.plot(grid[::10], drawn["curve"], label="estimate")
             ax.plot(x, y, ".", color="grey", label="observations")
-            ax.plot(x[drawn["kept"]], y[drawn["kept"]], "o", markerfacecolor="none", label="kernels kept")
+            ax.plot(
+                x[drawn["kept"]], y[drawn["kept"]], "o", markerfacecolor="none", label="kernels kept"
+            )
             ax.legend(frameon=False, fontsize=8)
             found["figure_1_b"] = figure
     return found

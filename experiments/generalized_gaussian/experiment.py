@@ -232,11 +232,17 @@ def figures(rows):
                 known = [
                     (k, one.mean)
                     for k in RELEVANT
-                    if (one := estimate(rows, "percent", place="figure 3", data=f"n = {n}, {k} of 50", method=method))
+                    if (
+                        one := estimate(
+                            rows, "percent", place="figure 3", data=f"n = {n}, {k} of 50", method=method
+                        )
+                    )
                 ]
                 if known:
                     ax.plot(*zip(*known, strict=True), "o-", markersize=3, label=method)
-            ax.set(xlabel="relevant features of 50", ylabel="test error, %", title=f"n = {n}", xscale="log")
+            ax.set(
+                xlabel="relevant features of 50", ylabel="test error, %", title=f"n = {n}", xscale="log"
+            )
             if ax.lines:
                 ax.legend(frameon=False, fontsize=7)
     found["figure_3"] = figure

@@ -31,7 +31,15 @@ BANDS = {
 QUADRATIC, LINEAR = (2, 5, 10, 15, 20), (2, 10, 20, 40, 60, 80)
 REPETITIONS, FOLDS = 30, 10
 MACHINES = tuple(kernel_machines(1.0))
-GLASS = ("laconic EM", "laconic", "LaconicClassifier", "SVC", "GaussianProcess", "MLP", "GaussianMixture")
+GLASS = (
+    "laconic EM",
+    "laconic",
+    "LaconicClassifier",
+    "SVC",
+    "GaussianProcess",
+    "MLP",
+    "GaussianMixture",
+)
 LINEARS = ("laconic EM", "laconic", "plug-in")
 
 
@@ -110,7 +118,11 @@ def boundary():
         "kept": model.relevance_.tolist(),
         "proba": grid.round(3).tolist(),
     }
-    return {"kernels": float(model.n_relevant_), "error": float(wrong.mean()), "curve": json.dumps(drawn)}
+    return {
+        "kernels": float(model.n_relevant_),
+        "error": float(wrong.mean()),
+        "curve": json.dumps(drawn),
+    }
 
 
 # The part of the plane that figure 4 shows, and its resolution.
@@ -157,7 +169,9 @@ def figures(rows):
     for place, dimensions in (("figure 2", QUADRATIC), ("figure 3", LINEAR)):
         figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
         for method in LINEARS:
-            curve = [estimate(rows, "error", place=place, data=f"d = {d}", method=method) for d in dimensions]
+            curve = [
+                estimate(rows, "error", place=place, data=f"d = {d}", method=method) for d in dimensions
+            ]
             known = [(d, one) for d, one in zip(dimensions, curve, strict=True) if one]
             if known:
                 ax.errorbar(

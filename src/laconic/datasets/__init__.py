@@ -1,5 +1,6 @@
 """The papers' problems: seeded generators and loaders of published data."""
 
+from laconic.datasets._faces import load_lfw_pairs
 from laconic.datasets._generators import (
     make_gaussian_classes,
     make_ripley,
@@ -33,6 +34,7 @@ __all__ = [
     "load_glass",
     "load_ida",
     "load_leukemia",
+    "load_lfw_pairs",
     "load_npz",
     "load_pima",
     "load_ripley",

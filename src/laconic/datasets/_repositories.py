@@ -64,8 +64,8 @@ def load_ida(name: str) -> Bunch:
 def load_leukemia() -> Bunch:
     """Load the leukemia gene expressions: 72 patients, 7129 genes, two kinds of the disease.
 
-    Needs the file ``golub_leukemia.npz``: :func:`find_data_file`. Intensities are cut off at 20 and 16,000
-    and their logarithm (base 10) is returned, row by row, so that no row knows of another.
+    Needs the file ``golub_leukemia.npz``: :func:`find_data_file`. Intensities are cut off at 20 and
+    16,000 and their logarithm (base 10) is returned, row by row, so that no row knows of another.
 
     Returns
     -------
@@ -87,8 +87,8 @@ def load_leukemia() -> Bunch:
 def load_colon() -> Bunch:
     """Load the colon gene expressions: 62 tissues, 2000 genes, tumour or normal.
 
-    Needs the file ``alon_colon.npz``: :func:`find_data_file`. The logarithm (base 10) of the intensities is
-    returned.
+    Needs the file ``alon_colon.npz``: :func:`find_data_file`. The logarithm (base 10) of the intensities
+    is returned.
 
     Returns
     -------
@@ -106,7 +106,9 @@ def load_colon() -> Bunch:
     return _genes(arrays, np.log10(arrays["X"]), ["normal", "tumour"], PUBLISHED["alon_colon"])
 
 
-def _genes(arrays: dict[str, NDArray[Any]], X: NDArray[np.float64], classes: list[str], source: str) -> Bunch:
+def _genes(
+    arrays: dict[str, NDArray[Any]], X: NDArray[np.float64], classes: list[str], source: str
+) -> Bunch:
     return Bunch(
         data=X,
         target=arrays["y"].astype(np.int64),
