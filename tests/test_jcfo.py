@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from laconic.estimators.jcfo import JCFOClassifier, JCFORegressor
+from laconic import JCFOClassifier, JCFORegressor
 from laconic.kernels import RBF, Linear, Polynomial
 from laconic.likelihoods import Gaussian, Probit
 from laconic.solvers.joint import (
@@ -32,9 +32,9 @@ def test_the_slope_is_the_derivative_of_the_projected_objective(kernel, constant
     asked = question(kernel, intercept=not constant, constant=constant)
     theta = np.array([0.4, 0.3, 0.1, 0.2])
     found = project(asked, theta)
-    assert any(state.w.any() for state in found.states), "there is something to differentiate"
+    assert any(output.w.any() for output in found.outputs), "there is something to differentiate"
     expected = approx_fprime(theta, lambda scales: project(asked, scales).value, 1e-6)
-    slope = asked.slope(theta, found.states)
+    slope = asked.slope(theta, found.outputs)
     np.testing.assert_allclose(slope, expected, rtol=1e-3, atol=1e-3)
 
 
@@ -50,7 +50,7 @@ def test_variable_projection_ends_no_higher_than_em():
 def test_scales_of_zero_are_optimal():
     asked = question(RBF(gamma=1.0), n=100, p=8)
     found = variable_projection(asked, np.full(8, 0.125), max_iter=200, tol=1e-12)
-    slope = asked.slope(found.theta, found.states)
+    slope = asked.slope(found.theta, found.outputs)
     out = found.theta == 0
     assert out.any()
     assert (slope[out] > -1e-3).all()

@@ -3,6 +3,8 @@
 from .estimators import (
     GridRVMClassifier,
     GridRVMRegressor,
+    JCFOClassifier,
+    JCFORegressor,
     LaconicClassifier,
     LaconicRegressor,
     RVMClassifier,
@@ -17,6 +19,8 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "GridRVMClassifier",
     "GridRVMRegressor",
+    "JCFOClassifier",
+    "JCFORegressor",
     "LaconicClassifier",
     "LaconicRegressor",
     "RVMClassifier",

@@ -2,6 +2,7 @@
 
 from .classifier import SparseBayesClassifier
 from .grid_rvm import GridRVMClassifier, GridRVMRegressor
+from .jcfo import JCFOClassifier, JCFORegressor
 from .laconic import LaconicClassifier, LaconicRegressor
 from .regressor import SparseBayesRegressor
 from .rvm import RVMClassifier, RVMRegressor
@@ -9,6 +10,8 @@ from .rvm import RVMClassifier, RVMRegressor
 __all__ = [
     "GridRVMClassifier",
     "GridRVMRegressor",
+    "JCFOClassifier",
+    "JCFORegressor",
     "LaconicClassifier",
     "LaconicRegressor",
     "RVMClassifier",

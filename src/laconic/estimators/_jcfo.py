@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -16,28 +15,48 @@ from .._component import is_count, is_positive, unknown
 from .._protocols import Array, Index, Likelihood
 from ..basis import KernelBasis, WithConstant
 from ..basis.kernel import distinct_rows
+from ..design import DenseDesign
 from ..kernels import RBF, Kernel, Linear, Polynomial, Scaled
 from ..posterior import GaussianPosterior
 from ..priors import Laplace
-from ..solvers import Problem, Record, State, Status
-from ..solvers.joint import Joint, JointProblem, expectation_maximisation, variable_projection
-from ._callbacks import Reporter, begin_reports
+from ..solvers import Problem, Status
+from ..solvers._joint_weights import rate_of
+from ..solvers.joint import Joint, JointProblem
+from ._callbacks import begin_reports
 from ._fit import Fit
+from ._jcfo_screen import standardise, strongest
+from ._jcfo_search import SOLVERS, Found, search
 from ._model import KernelModel
 
 _KERNELS = ["linear", "poly", "rbf"]
-_SOLVERS = {"em": expectation_maximisation, "varpro": variable_projection}
 # All distinct rows are centres up to this many; of more rows this many are drawn.
 _ALL_CENTRES, _DRAWN_CENTRES = 1000, 300
-# Powers of p that the search starts from: all features weak, or some of them strong.
-_STARTS = (-1.0, -2 / 3, -1 / 3, 0.0)
-# Iterations of a trial; the best of the trials goes on.
-_TRIAL = 8
-# A small part of the rate of the weights lets all features speak before few are chosen: a product of
-# two, which neither betrays alone, is only found so.
-_GENTLE = 0.3
-# Features that screening leaves if nobody says how many: so many for each row.
-_PER_ROW = 1
+# The price of a scale if nobody says: as much as two nats for all features together at the start.
+_SCALE_RATE = 2.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The joint problems of a fit, and how their features come from those of ``X``."""
+
+    questions: Sequence[JointProblem]  # one, or one for each class
+    few: Index  # centres through which the search looks for its start
+    X: Array
+    centres: Index
+    features: Index
+    unit: Array
+    origin: Array
+
+    def at_rates(self, weight_rate: float, scale_rate: float) -> Self:
+        """Return the same with other rates."""
+        rates = {"weight_rate": weight_rate, "scale_rate": scale_rate}
+        return replace(self, questions=[replace(each, **rates) for each in self.questions])
+
+    def scales(self, theta: Array) -> Array:
+        """Return the scales of all features, standardised where they are."""
+        scales = np.zeros(self.X.shape[1])
+        scales[self.features] = theta
+        return scales
 
 
 class JCFOBase(KernelModel):
@@ -83,126 +102,82 @@ class JCFOBase(KernelModel):
             return RBF(gamma=1.0)
         return Linear() if self.kernel == "linear" else Polynomial(degree=int(self.degree))
 
-    def _screen(self, X: Array, y: Any, weight: Array, likelihood: Likelihood) -> Index:
-        """Return the features that a sparse linear model of them would use, section 3.1 of [JCFO]."""
-        n, p = X.shape
-        wanted = self.screening
-        if wanted == "auto":
-            wanted = _PER_ROW * n if p > _PER_ROW * n else None
-        if wanted is None or wanted >= p:
-            return np.arange(p)
-        return self._linear_ranking(X, y, weight)[: int(wanted)]
-
-    def _linear_ranking(self, X: Array, y: Any, weight: Array) -> Index:
+    def _question(self, X: Any, y: Any, sample_weight: Any) -> Asked:
         raise NotImplementedError
 
-    def _choose_centres(self, X: Array) -> Index:
+    def _ask(
+        self, X: Any, weight: Array, targets: Sequence[Array], likelihood: Likelihood, shared: bool
+    ) -> Asked:
+        """Return the joint problem in standardised features, or one for each output."""
+        if self.solver not in SOLVERS:
+            raise unknown("solver", str(self.solver), sorted(SOLVERS))
+        sparse: bool = issparse(X)
+        X = np.asarray(X.toarray() if sparse else X, dtype=np.float64)
+        origin, unit = standardise(X, weight, units=self.standardize)
+        features = strongest((X - origin) * unit, targets, weight, likelihood, self.screening)
+        Z = (X[:, features] - origin[features]) * unit[features]
+        centres, few = self._choose_centres(X)
+        scale_rate = _SCALE_RATE if self.scale_rate == "auto" else float(self.scale_rate)
+        free = self.fit_intercept and not self.penalize_intercept
+        rates = (float(self.weight_rate), scale_rate)
+        question = JointProblem(
+            self._inner_kernel(), Z, Z[centres], targets, likelihood, weight, *rates,
+            free, self.fit_intercept and self.penalize_intercept,
+        )  # fmt: skip
+        questions = [question] if shared else [replace(question, targets=[y]) for y in targets]
+        return Asked(questions, few, X, centres, features, unit, origin)
+
+    def _choose_centres(self, X: Array) -> tuple[Index, Index]:
+        """Return the rows that may carry a kernel, and an order in which a few of them are many.
+
+        Both are draws from the distinct rows in an order of their own: neither repeating a row nor
+        shuffling all of them changes the set.
+        """
         source, _ = distinct_rows(X)
+        direction = np.random.default_rng(0).normal(size=X.shape[1])
+        source = source[np.argsort(np.einsum("ij,j->i", X[source], direction), kind="stable")]
+        drawn = source[check_random_state(self.random_state).permutation(source.size)]
         most = self.n_centres
         if most is None:
             most = source.size if source.size <= _ALL_CENTRES else _DRAWN_CENTRES
-        if source.size <= most:
-            return source
-        drawn = check_random_state(self.random_state).permutation(source.size)[: int(most)]
-        return np.sort(source[drawn])
+        drawn = drawn[: int(most)]
+        order = np.argsort(drawn)
+        return drawn[order], np.argsort(order)
 
     # ---- solve ----------------------------------------------------------------------------
 
-    def _solve(
-        self,
-        X: Any,
-        weight: Array,
-        labels: Any,
-        targets: Sequence[Array],
-        likelihood: Likelihood,
-    ) -> None:
+    def _solve(self, asked: Asked) -> None:
         """Find weights and scales together and publish both."""
-        if self.solver not in _SOLVERS:
-            raise unknown("solver", str(self.solver), sorted(_SOLVERS))
-        reports, end_reports = begin_reports(self, 1)
-        sparse: bool = issparse(X)
-        X = np.asarray(X.toarray() if sparse else X, dtype=np.float64)
-        share = weight / weight.sum()
-        deviation = np.sqrt(share @ (X - share @ X) ** 2)
-        varies = deviation > 8 * np.finfo(float).eps * np.abs(share @ X) + 1e-150
-        unit = np.where(varies, 1 / np.where(varies, deviation, 1.0), 0.0)
-        unit = unit if self.standardize else varies.astype(float)
-        self._screened = self._screen(X * unit, labels, weight, likelihood)
-        Z = X[:, self._screened] * unit[self._screened]
-        centres = self._choose_centres(X)
-        question = JointProblem(
-            self._inner_kernel(),
-            Z,
-            Z[centres],
-            targets,
-            likelihood,
-            weight,
-            float(self.weight_rate),
-            2.0 if self.scale_rate == "auto" else float(self.scale_rate),
-            self.fit_intercept and not self.penalize_intercept,
-            self.fit_intercept and self.penalize_intercept,
-        )
-        reports[0].begin()
-        answer, history = self._search(question, reports[0])
-        reports[0].end()
+        reports, end_reports = begin_reports(self, len(asked.questions))
+        found = []
+        for question, report in zip(asked.questions, reports, strict=True):
+            report.begin()
+            found.append(search(question, asked.few, self.solver, int(self.max_iter), self.tol, report))
+            report.end()
         end_reports()
-        self.feature_scales_ = np.zeros(X.shape[1])
-        self.feature_scales_[self._screened] = answer.theta
-        self.kernel_ = Scaled(self._inner_kernel(), self.feature_scales_ * unit**2)
-        self._support: Any = self.feature_scales_ > 0
-        self.objective_ = answer.value
-        self._publish_joint(question, answer, X, centres, history)
-
-    def _search(self, question: JointProblem, report: Reporter) -> tuple[Joint, list[Record]]:
-        """Return the best of a few trials, carried on to the end."""
-        history: list[Record] = []
-        began = time.perf_counter()
-
-        def tell(here: Joint) -> bool:
-            kept = sum(int(np.count_nonzero(state.w)) for state in here.states)
-            seconds = time.perf_counter() - began
-            history.append(Record(len(history) + 1, -here.value, kept, seconds))
-            return report(history[-1])
-
-        p = question.X.shape[1]
-        solver = _SOLVERS[self.solver]
-        settings: dict[str, Any] = {"tol": self.tol, "callback": tell}
-        if self.solver == "em":
-            start = np.full(p, 1 / p)
-            return solver(question, start, max_iter=int(self.max_iter), **settings), history
-        gentle = replace(question, weight_rate=_GENTLE * question.weight_rate)
-        first = variable_projection(gentle, np.full(p, 1 / p), max_iter=int(self.max_iter), tol=1e-3)
-        trials = [first.theta, *(np.full(p, p**power) for power in dict.fromkeys(_STARTS))]
-        if question.kernel != RBF(gamma=1.0):
-            trials = trials[:2]  # a product of strong features soon leaves the range of a double
-        tried = [
-            variable_projection(question, theta, max_iter=_TRIAL, tol=self.tol)
-            for theta in (trials if p > 1 else trials[-1:])
-        ]
-        best = min(tried, key=lambda trial: trial.value)
-        answer = solver(question, best.theta, max_iter=int(self.max_iter), **settings)
-        if not history:  # the trial was at the end already
-            tell(answer)
-        return answer, history
+        self._publish_joint(asked, found)
 
     # ---- publish --------------------------------------------------------------------------
 
-    def _publish_joint(
-        self, question: JointProblem, answer: Joint, X: Array, centres: Index, history: list[Record]
-    ) -> None:
-        basis: Any = KernelBasis(self.kernel_, X[centres], centres)
-        basis = WithConstant(basis) if question.constant else basis
-        Phi = question.columns(answer.theta)
-        n_features = int(self._support.sum())
-        message = (
-            f"{'Converged' if answer.converged else 'Stopped'} after {len(answer.values) - 1} "
-            f"iterations and {answer.evaluations} kernel matrices, {n_features} features kept."
-        )
-        fits = [
-            _fit(question.problem(Phi, y), state, Status(answer.converged, message), history)
-            for y, state in zip(question.targets, answer.states, strict=True)
+    def _publish_joint(self, asked: Asked, found: Sequence[Found]) -> None:
+        scales = np.array([asked.scales(each.answer.theta) for each in found])
+        moved = self.standardize and self.kernel != "rbf"  # distances do not know where zero is
+        kernels = [
+            Scaled(self._inner_kernel(), each * asked.unit**2, asked.origin if moved else None)
+            for each in scales
         ]
-        self._publish(fits, basis, np.zeros(basis.n_columns), "")
+        self.feature_scales_ = scales[0] if len(found) == 1 else scales
+        self.kernel_: Any = kernels[0] if len(found) == 1 else kernels
+        self._support: Any = (scales > 0).any(axis=0)
+        self.objective_ = float(sum(each.answer.value for each in found))
+        bases, fits, first = [], [], 0
+        for kernel, question, each in zip(kernels, asked.questions, found, strict=True):
+            basis: Any = KernelBasis(kernel, asked.X[asked.centres], asked.centres)
+            bases.append(WithConstant(basis) if question.constant else basis)
+            fits += _fits(question, each, first, int(np.count_nonzero(each.answer.theta)))
+            first += bases[-1].n_columns
+        joined: Any = bases[0] if len(bases) == 1 else SideBySide(bases)
+        self._publish(fits, joined, np.zeros(first), "")
 
     # A joint model selects features although it has a kernel.
     transform = SelectorMixin.transform
@@ -212,11 +187,66 @@ class JCFOBase(KernelModel):
     get_feature_names_out = SelectorMixin.get_feature_names_out
 
 
-def _fit(problem: Problem, state: State, status: Status, history: list[Record]) -> Fit:
-    """Return the posterior of the kept weights, the scales taken as known."""
-    kept = np.flatnonzero(state.w)
-    part = replace(problem.keep(kept), prior=Laplace(rate=problem.prior.kink))
-    at = part.state(state.w[kept], state.b, state.likelihood)
-    touching = part.ridge(*part.osculate(at), at.w)
-    posterior = GaussianPosterior.from_ridge(replace(touching, weights=at.w, intercept=at.b))
-    return Fit(kept, posterior, state.likelihood, status, history)
+def _fits(question: JointProblem, found: Found, first: int, n_features: int) -> list[Fit]:
+    """Return the posteriors of the kept weights, the scales taken as known."""
+    answer, fits = found.answer, []
+    status = _status(found, n_features)
+    for y, output in zip(question.targets, answer.outputs, strict=True):
+        kept = np.flatnonzero(output.w)
+        design = DenseDesign(question.columns(answer.theta, kept))
+        prior = Laplace(rate=rate_of(question, output.likelihood))
+        part = Problem(design, y, output.likelihood, prior, question.weight, question.intercept)
+        at = part.state(output.w[kept], output.b, output.likelihood)
+        touching = part.ridge(*part.osculate(at), at.w)
+        posterior = GaussianPosterior.from_ridge(replace(touching, weights=at.w, intercept=at.b))
+        fits.append(Fit(first + kept, posterior, output.likelihood, status, found.history))
+    return fits
+
+
+def _status(found: Found, n_features: int) -> Status:
+    """Say how the search went."""
+    answer: Joint = found.answer
+    if answer.converged:
+        message = f"Converged: optimal to {answer.residual:.1e} of the rates"
+    elif answer.stopped:
+        message = "Stopped by a callback"
+    else:
+        message = f"Stopped at {answer.residual:.1e} of the rates; raise max_iter or tol"
+    message += f" ({len(found.history)} iterations, {n_features} features kept)."
+    return Status(answer.converged, message + found.note, answer.stopped)
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """The columns of several bases: classes that each have scales of their own."""
+
+    bases: Sequence[Any]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return sum(basis.n_columns for basis in self.bases)
+
+    @property
+    def source(self) -> Index:
+        """The training row of each column; classes may use one row twice."""
+        return np.concatenate([basis.source for basis in self.bases])
+
+    @property
+    def centres(self) -> Array:
+        """The centres, one after the other."""
+        rests = [basis.rest if isinstance(basis, WithConstant) else basis for basis in self.bases]
+        return np.concatenate([rest.centres for rest in rests])
+
+    def columns(self, X: Any) -> Array:
+        """Return the kernels between the rows of ``X`` and the centres of each class."""
+        return np.hstack([basis.columns(X) for basis in self.bases])
+
+    def keep(self, active: Index) -> Self:
+        """Return the basis of these columns only."""
+        ends = np.cumsum([basis.n_columns for basis in self.bases])
+        parts, first = [], 0
+        for basis, end in zip(self.bases, ends, strict=True):
+            parts.append(basis.keep(active[(active >= first) & (active < end)] - first))
+            first = int(end)
+        return type(self)(parts)

@@ -1,25 +1,17 @@
-"""Joint classifier and feature optimisation.
-
-Not offered by name yet: sample weights agree with repeated rows only to the accuracy of the search, and
-regression is slow.
-"""
+"""Joint classifier and feature optimisation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-
 from .._component import resolve
-from .._protocols import Array, Index
 from ..likelihoods import Binary, Gaussian
-from ..priors import Laplace
 from ._callbacks import with_callbacks
-from ._jcfo import JCFOBase
+from ._jcfo import Asked, JCFOBase
+from ._jcfo_search import Found
 from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
 from ._threads import one_blas_thread
-from .classifier import SparseBayesClassifier
-from .regressor import SparseBayesRegressor
 
 
 class JCFOClassifier(BinaryPredictions, JCFOBase):
@@ -89,7 +81,7 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
     Two features of twenty matter, and neither of them alone:
 
     >>> import numpy as np
-    >>> from laconic.estimators.jcfo import JCFOClassifier
+    >>> from laconic import JCFOClassifier
     >>> X = np.random.default_rng(0).normal(size=(200, 20))
     >>> y = X[:, 3] * X[:, 7] > 0
     >>> JCFOClassifier().fit(X, y).get_support(indices=True)
@@ -112,11 +104,12 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         screening: Any = None,
         n_centres: int | None = None,
         standardize: bool = True,
+        share_features: bool = True,
         likelihood: Any = "probit",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         max_iter: int = 200,
-        tol: float = 1e-14,
+        tol: float = 1e-6,
         class_weight: Any = None,
         random_state: Any = 0,
         callbacks: Any = None,
@@ -129,6 +122,7 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         self.screening = screening
         self.n_centres = n_centres
         self.standardize = standardize
+        self.share_features = share_features
         self.likelihood = likelihood
         self.fit_intercept = fit_intercept
         self.penalize_intercept = penalize_intercept
@@ -158,13 +152,13 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
-        likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
-        self._solve(X, weight, y, self._encode(y), likelihood)
+        self._solve(self._question(X, y, sample_weight))
         return self
 
-    def _linear_ranking(self, X: Array, y: Any, weight: Array) -> Index:
-        return _ranking(SparseBayesClassifier(Laplace(rate=1.0)), X, y, weight)
+    def _question(self, X: Any, y: Any, sample_weight: Any) -> Asked:
+        X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
+        likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
+        return self._ask(X, weight, self._encode(y), likelihood, bool(self.share_features))
 
 
 class JCFORegressor(GaussianPredictions, JCFOBase):
@@ -216,7 +210,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     Examples
     --------
     >>> import numpy as np
-    >>> from laconic.estimators.jcfo import JCFORegressor
+    >>> from laconic import JCFORegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 10))
     >>> y = np.sin(2 * X[:, 3]) + 0.1 * rng.normal(size=200)
@@ -239,7 +233,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         max_iter: int = 200,
-        tol: float = 1e-14,
+        tol: float = 1e-6,
         random_state: Any = 0,
         callbacks: Any = None,
     ) -> None:
@@ -279,20 +273,15 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
-        y = as_targets(y)
-        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
-        self._solve(X, weight, y, [y], likelihood)
-        self.noise_variance_ = self._noise_variance(X, y, weight)
+        self._solve(self._question(X, y, sample_weight))
         return self
 
-    def _linear_ranking(self, X: Array, y: Any, weight: Array) -> Index:
-        return _ranking(SparseBayesRegressor(Laplace(rate=1.0)), X, y, weight)
+    def _question(self, X: Any, y: Any, sample_weight: Any) -> Asked:
+        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
+        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
+        return self._ask(X, weight, [as_targets(y)], likelihood, shared=True)
 
-
-def _ranking(model: Any, X: Array, y: Any, weight: Array) -> Index:
-    """Return all features, those first that a sparse linear model weighs most."""
-    coef = np.atleast_2d(model.fit(X, y, sample_weight=weight).coef_)
-    correlation = np.abs((weight * (y == y[0])) @ X) if coef.shape[0] > 1 else np.zeros(X.shape[1])
-    size = np.abs(coef).max(axis=0)
-    return np.lexsort((-correlation, -size))
+    def _publish_joint(self, asked: Asked, found: Sequence[Found]) -> None:
+        super()._publish_joint(asked, found)
+        question = asked.questions[0]
+        self.noise_variance_ = self._noise_variance(asked.X, question.targets[0], question.weight)

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from .._component import require
 from .._protocols import Array
 from ._base import Kernel
-from ._pairwise import scale_features, scale_pair
+from ._pairwise import as_float, is_sparse, scale_features, scale_pair
 
 
 class Scaled(Kernel):
-    """Any kernel with a scale for each feature, ``K(sqrt(theta) o x, sqrt(theta) o c)``.
+    """Any kernel with a scale for each feature, ``K(sqrt(theta) o (x - o), sqrt(theta) o (c - o))``.
 
     A scale of zero removes its feature.
 
@@ -23,6 +23,9 @@ class Scaled(Kernel):
     kernel : Kernel
     scales : array-like of shape (p,)
         The non-negative feature scales theta.
+    origin : array-like of shape (p,) or None, default=None
+        What counts as zero: inner products hang on it, distances do not. With an origin sparse
+        matrices become dense.
 
     Examples
     --------
@@ -33,9 +36,10 @@ class Scaled(Kernel):
            [0.135]])
     """
 
-    def __init__(self, kernel: Kernel, scales: ArrayLike) -> None:
+    def __init__(self, kernel: Kernel, scales: ArrayLike, origin: ArrayLike | None = None) -> None:
         self.kernel = kernel
         self.scales = scales
+        self.origin = origin
 
     def check(self) -> None:
         """Raise ``ValueError`` unless the scales are finite, not negative and one-dimensional."""
@@ -45,6 +49,10 @@ class Scaled(Kernel):
         allowed = allowed and bool(np.all(np.isfinite(theta) & (theta >= 0)))
         rule = "scales must be a list of finite numbers that are not negative"
         require(allowed, self, rule, self.scales)
+        if self.origin is not None:
+            origin = np.asarray(self.origin)
+            fits = origin.shape == theta.shape and bool(np.isfinite(origin).all())
+            require(fits, self, "origin must be as many finite numbers as there are scales", self.origin)
         self.kernel.check()
 
     @property
@@ -54,18 +62,32 @@ class Scaled(Kernel):
 
     def __call__(self, X: Any, C: Any) -> Array:
         """Return the inner kernel at the scaled features."""
-        return self.kernel(*scale_pair(X, C, self.scales))
+        return self.kernel(*scale_pair(*self._moved(X, C), self.scales))
 
     def diag(self, X: Any) -> Array:
         """Return the inner diagonal at the scaled features."""
-        return self.kernel.diag(scale_features(X, self.scales))
+        return self.kernel.diag(scale_features(self._moved(X, X)[0], self.scales))
 
     def gradient(self, X: Any, C: Any, W: Any) -> Array:
         """Return ``sum_ij W_ij d K(x_i, c_j) / d scales_k``, of shape (p,)."""
-        return self.kernel.scale_gradient(X, C, self.scales, W)
+        return self.kernel.scale_gradient(*self._moved(X, C), self.scales, W)
 
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
         """Return the gradient for scales ``theta`` on top of the kernel's own."""
         scales = np.asarray(self.scales, dtype=np.float64)
         # the inner kernel sees theta * scales: the chain rule gives the factor
+        X, C = self._moved(X, C)
         return scales * self.kernel.scale_gradient(X, C, np.asarray(theta) * scales, W)
+
+    def _moved(self, X: Any, C: Any) -> tuple[Any, Any]:
+        """Return both as seen from the origin; they stay the same object if they were."""
+        if self.origin is None:
+            return X, C
+        A = _from(X, self.origin)
+        return A, A if C is X else _from(C, self.origin)
+
+
+def _from(X: Any, origin: ArrayLike) -> Array:
+    A = as_float(X)
+    A = A.toarray() if is_sparse(A) else A
+    return np.asarray(A - np.asarray(origin, dtype=A.dtype))
