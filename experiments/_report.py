@@ -48,10 +48,17 @@ def gather(name, folder, *, quick=False):
         "paper": paper.paper,
         "places": places,
         "rows": rows,
-        "metrics": [metric for metric in experiment.METRICS if metric not in ("wrong", "curve")],
+        "metrics": metrics(experiment, paper),
         "experiment": experiment,
         "readme": (HERE / name / "README.md").read_text(encoding="utf-8"),
     }
+
+
+def metrics(experiment, paper):
+    """Return the metrics that tables show, those of borrowed rows too."""
+    modules = [experiment, *(load(loan.experiment) for loan in paper.borrowed)]
+    every = dict.fromkeys(metric for module in modules for metric in module.METRICS)
+    return [metric for metric in every if metric not in ("wrong", "curve")]
 
 
 def current(name, folder, *, quick=False):

@@ -35,11 +35,11 @@ BASES = ("linear", "rbf", "table")
 # What matches the training errors of the paper.
 PAPER = {"fit_intercept": False, "shape": 1e-6, "rate": 1e-6}
 OURS = ("laconic RVM", "laconic p-gridRVM", "laconic s-gridRVM")
-RIVALS = {"linear": ("L1 logistic",), "rbf": ("SVC", "kNN"), "table": ("L1 logistic",)}
+RIVALS = {"linear": ("LogisticRegression",), "rbf": ("SVC", "kNN"), "table": ("LogisticRegression",)}
 # A weight counts as relevant beyond this, as in table 1.
 RELEVANT = 0.01
 
-# Figure 3: pairs to train on, per cent of nine folds as in the paper, whose axis is not legible in print.
+# Figure 3: pairs to train on, in per cent of nine folds; the paper's own steps are not legible in print.
 PERCENT = (1, 5, 20, 100)
 FACE_METHODS = (*OURS, "linear SVM, C = 1", "linear SVM, tuned")
 FOLDS, NEGATIVE = 10, 9
@@ -50,7 +50,7 @@ def cells(quick):
     found = [
         Cell("table 1", f"d = {d}, {basis}", method, seed, {"d": d, "basis": basis})
         for d in ((2, 4) if quick else DIMENSIONS)
-        for basis in BASES
+        for basis in (BASES[2:] if quick and d > 2 else BASES)
         for seed in range(1 if quick else DRAWS)
         for method in (OURS if quick else (*OURS, *RIVALS[basis]))
     ]
@@ -84,7 +84,7 @@ def mixture(cell):
         model = rival(cell.method).fit(X, y)
         return {"percent": _percent(model, X_test, y_test), "train_percent": _percent(model, X, y)}
     A, B = (expand(cell.config["basis"], rows, X) for rows in (X, X_test))
-    if cell.method in ("L1 logistic", "laconic RVM"):
+    if cell.method in ("LogisticRegression", "laconic RVM"):
         A, B = A.reshape(len(A), -1), B.reshape(len(B), -1)
     model = (grid_machine if cell.method in OURS else rival)(cell.method).fit(A, y)
     return {
@@ -108,7 +108,7 @@ def draw(d, seed):
 
 
 def expand(basis, rows, centres):
-    """Return features as a grid: themselves, kernels of all of them, or kernels of each, eqs. (25), (26)."""
+    """Return features as a grid: themselves, kernels of all of them (25), or kernels of each (26)."""
     if basis == "linear":
         return rows[:, :, None]
     sq = (rows[:, :, None] - centres.T[None]) ** 2
@@ -129,8 +129,9 @@ def rival(method):
         return GridSearchCV(SVC(), grid, cv=folds)
     if method == "kNN":
         return GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3, 7, 15, 31]}, cv=folds)
+    # With the penalty L2: liblinear's L1 needs minutes on 3,400 columns that are so much alike.
     return LogisticRegressionCV(
-        Cs=8, cv=folds, l1_ratios=(1.0,), solver="liblinear", use_legacy_attributes=False
+        Cs=8, cv=folds, l1_ratios=(0.0,), max_iter=300, use_legacy_attributes=False
     )
 
 
@@ -189,7 +190,7 @@ def face_machine(method):
 
 
 def relevance(cell):
-    """Return what each block and descriptor contributes on one half of the pairs, and how halves agree."""
+    """Return what each block and descriptor contributes on half of the pairs, and how halves agree."""
     X, y, fold, names = tables("distances")
     shares = []
     for half in (cell.seed, 1 - cell.seed):

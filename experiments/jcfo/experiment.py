@@ -32,7 +32,14 @@ BANDS = {
 
 # Figure 1: features, and draws (the paper has 20); 100 training and 500 test points of each class.
 DIMENSIONS, REPETITIONS = (2, 10, 25, 50, 100), 10
-IRRELEVANT = ("laconic JCFO", "laconic SPR", "laconic SPR, no kernel", "laconic RVM", "SVC", "SVC, C = 1")
+IRRELEVANT = (
+    "laconic JCFO",
+    "laconic SPR",
+    "laconic SPR, no kernel",
+    "laconic RVM",
+    "SVC",
+    "SVC, C = 1",
+)
 # With the linear kernel only the product of the two rates matters; with the others scale_rate keeps its
 # default and weight_rate is chosen.
 LINEAR_RATES = (10.0, 30.0, 100.0, 300.0, 1000.0)
