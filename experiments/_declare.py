@@ -106,8 +106,9 @@ class Borrowed:
 
 @dataclass(frozen=True)
 class Expected:
-    """What ``expected.toml`` holds."""
+    """What ``expected.toml`` holds; ``order`` is the paper's place in the report."""
 
+    order: int
     paper: str
     places: dict
     numbers: list
@@ -138,7 +139,7 @@ def expected(name, folder=HERE):
         for entry in _spread(text.get("claim", []), "data", "ours", "theirs")
     ]
     borrowed = [Borrowed(**entry) for entry in _spread(text.get("borrowed", []), "source")]
-    return Expected(text["paper"], text["places"], numbers, claims, borrowed)
+    return Expected(text["order"], text["paper"], text["places"], numbers, claims, borrowed)
 
 
 def _spread(entries, *keys):

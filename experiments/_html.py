@@ -3,46 +3,10 @@
 import re
 from html import escape
 
+from ._declare import HERE
 from ._judge import MISSING, estimate
 
-STYLE = """
-:root{color-scheme:light dark;--ink:#1c1e21;--soft:#5c6370;--paper:#fff;--line:#d9dce1;--tint:#f4f5f7;
---good:#11703a;--bad:#a8201a;--mid:#8a5a00;--dot:#1f5fbf;--mark:#c2410c}
-@media(prefers-color-scheme:dark){:root{--ink:#e6e7ea;--soft:#a0a6b1;--paper:#16181c;--line:#353941;
---tint:#1f2228;--good:#5fce8a;--bad:#ff8a80;--mid:#f0b95c;--dot:#7fb0ff;--mark:#ff9d5c}}
-*{box-sizing:border-box}body{margin:0 auto;max-width:72rem;padding:1rem;background:var(--paper);color:var(--ink);
-font:16px/1.5 system-ui,sans-serif}h1{font-size:1.6rem;line-height:1.2}h2{margin-top:3rem;border-bottom:2px solid
-var(--line);font-size:1.35rem}h3{margin:2rem 0 .3rem;font-size:1.1rem}p,li{max-width:46rem}
-.soft{color:var(--soft);font-size:.9rem}.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;
-margin:.5rem 0 1rem}th,td{padding:.25rem .6rem;border-bottom:1px solid var(--line);text-align:left;
-vertical-align:top}td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-th{background:var(--tint);white-space:nowrap}th button{all:unset;cursor:pointer;font-weight:600}
-th button:focus-visible{outline:2px solid var(--dot)}th button::after{content:" \\2195";color:var(--soft)}
-th[aria-sort=ascending] button::after{content:" \\2191"}th[aria-sort=descending] button::after{content:" \\2193"}
-tr.ours td{background:var(--tint)}.good{color:var(--good)}.bad{color:var(--bad)}.mid{color:var(--mid)}
-.verdict{font-weight:600}img{max-width:100%;height:auto;background:#fff;border-radius:4px}svg{display:block}
-a{color:var(--dot)}pre{overflow-x:auto;background:var(--tint);padding:.8rem;font-size:.8rem;white-space:pre-wrap}
-details{margin:.8rem 0}summary{cursor:pointer;font-weight:600}
-"""
-
-SCRIPT = """
-document.querySelectorAll('table.sort').forEach(function(table){
-  table.querySelectorAll('th').forEach(function(head,column){
-    var button=head.querySelector('button');if(!button)return;
-    button.addEventListener('click',function(){
-      var up=head.getAttribute('aria-sort')!=='ascending';
-      table.querySelectorAll('th').forEach(function(other){other.removeAttribute('aria-sort')});
-      head.setAttribute('aria-sort',up?'ascending':'descending');
-      var body=table.tBodies[0];
-      Array.from(body.rows).sort(function(a,b){
-        var x=a.cells[column].dataset.v,y=b.cells[column].dataset.v;
-        if(x===y)return 0;if(x==='')return 1;if(y==='')return -1;
-        var p=Number(x),q=Number(y),d=isNaN(p)||isNaN(q)?x.localeCompare(y):p-q;return up?d:-d;
-      }).forEach(function(row){body.appendChild(row)});
-    });
-  });
-});
-"""
+PAGE = HERE / "_page"
 
 NAMES = {
     "errors": "errors", "error": "error rate", "kernels": "kernels", "features": "features",
@@ -55,14 +19,15 @@ METHODS_OF_OURS = ("laconic", "Laconic")
 
 def page(papers, pictures, *, rules):
     """Return the whole file."""
+    style, script = ((PAGE / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     head = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>laconic: the papers, re-run</title><style>{STYLE}</style></head><body>"
+        f"<title>laconic: the papers, re-run</title><style>{style}</style></head><body>"
         "<h1>laconic: every table and figure of the papers, re-run</h1>"
         "<p>Same splits for all methods, means with standard errors, the paper's number beside ours. "
-        "Rows of this library are shaded. Click on a column's title to sort. A dot is the mean, the line "
-        "two standard errors to each side, the upright stroke the paper's number.</p>"
+        "Rows of this library are shaded. Click on a column's title to sort. A dot is the mean, the "
+        "line two standard errors to each side, the upright stroke the paper's number.</p>"
     )
     body = [head, overview(papers)]
     for paper in papers:
@@ -73,25 +38,34 @@ def page(papers, pictures, *, rules):
             f"<details><summary>Assumptions and notes</summary>{prose(paper['readme'])}</details>"
         )
     body.append(f'<h2 id="rules">The rules of the verdicts</h2><pre>{escape(rules.strip())}</pre>')
-    body.append(f'<p class="soft">{escape(versions(papers))}</p><script>{SCRIPT}</script></body></html>')
+    body.append(f'<p class="soft">{escape(versions(papers))}</p><script>{script}</script></body></html>')
     return "\n".join(body)
 
 
 def overview(papers):
-    """Return the table of all places and their verdicts."""
+    """Return the table of all places and their verdicts; the reasons are further down."""
     rows = []
     for paper in papers:
         for place, told in paper["places"].items():
             link = f'<a href="#{anchor(paper, place)}">{escape(place)}</a>'
             rows.append(
                 [
-                    (escape(paper["title"]), paper["title"]),
+                    (
+                        f'<a href="#{paper["name"]}">{escape(paper["name"].replace("_", " "))}</a>',
+                        paper["order"],
+                    ),
                     (link, place),
-                    (escape(told["caption"]), told["caption"]),
-                    (badge(told["verdict"]) + because(told), told["verdict"]),
+                    (badge(told["verdict"]), told["verdict"]),
+                    (f'<span class="wide">{escape(told["caption"])}</span>', told["caption"]),
                 ]
             )
-    return "<h2>Verdicts</h2>" + table(["paper", "place", "what", "verdict"], rows)
+    words = [told["verdict"] for paper in papers for told in paper["places"].values()]
+    good, none = (
+        sum(word in kind for word in words) for kind in (("reproduced", "better"), ("not reproduced",))
+    )
+    count = f"<p>Of {len(words)} tables and figures {good} are reproduced or better, {none} are not, "
+    count += "of the others some numbers and claims are.</p>"
+    return "<h2>Verdicts</h2>" + count + table(["paper", "place", "verdict", "what"], rows)
 
 
 def place_section(paper, place, told, pictures):
@@ -216,8 +190,8 @@ def mark(here, paper, span):
     if here:
         reach = 2 * (here.error or 0.0)
         parts.append(
-            f'<line x1="{place(here.mean - reach):.1f}" x2="{place(here.mean + reach):.1f}" y1="8" y2="8" '
-            'stroke="var(--dot)" stroke-width="2"/>'
+            f'<line x1="{place(here.mean - reach):.1f}" x2="{place(here.mean + reach):.1f}" '
+            'y1="8" y2="8" stroke="var(--dot)" stroke-width="2"/>'
             f'<circle cx="{place(here.mean):.1f}" cy="8" r="3.5" fill="var(--dot)"/>'
         )
     if paper is not None:

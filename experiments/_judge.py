@@ -1,14 +1,14 @@
 """Verdicts, by rules that are stated here and printed in the report.
 
-A number     is a mean over draws with the standard error s of that mean; where there is one split only, s is
-             that of a count of errors (binomial). The paper's own number was measured on about as many
-             draws that we do not have, so the two may differ by 2 sqrt(2) s and the rounding of the print.
-             Within that it is "reproduced", beyond it "better" or "not reproduced".
-A claim      "A is better than B" is a paired comparison on the same draws: the mean of the differences d and
-             its standard error s; with one split only, of the test cases on which just one of them errs
-             (McNemar). It "holds" if d > 2 s, is "reversed" if d < -2 s, otherwise "no difference seen".
-             "A is comparable to B" holds unless it is reversed by more than 2 s. "Within" holds unless
-             A is on the wrong side of a value, and the slack beside it, by more than 2 s.
+A number     is a mean over draws with the standard error s of that mean; where there is one split only, s
+             is that of a count of errors (binomial). The paper's own number was measured on about as many
+             draws that we do not have, so the two may differ by 2 sqrt(2) s and the rounding of the
+             print. Within that it is "reproduced", beyond it "better" or "not reproduced".
+A claim      "A is better than B" is a paired comparison on the same draws: the mean of the differences d
+             and its standard error s; with one split only, of the test cases on which just one of them
+             errs (McNemar). It "holds" if d > 2 s, is "reversed" if d < -2 s, otherwise "no difference
+             seen". "A is comparable to B" holds unless it is reversed by more than 2 s. "Within" holds
+             unless A is on the wrong side of a value, and the slack beside it, by more than 2 s.
 A place      (a table or a figure) is judged by the numbers of the paper's own method and by its claims:
              "reproduced" if every number is reproduced or better and every claim holds, "better" if at
              least half of its numbers are better besides, "not reproduced" if nothing is, and otherwise

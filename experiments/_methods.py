@@ -41,7 +41,7 @@ def svc(gamma):
 
 
 def gaussian_process(width):
-    """Return a Gaussian process classifier; from this width its length scale climbs to the evidence's top."""
+    """Return a Gaussian process classifier whose length scale climbs the evidence from this width."""
     kernel = ConstantKernel(1.0, (1e-2, 1e4)) * RBF(width, (1e-2, 1e3))
     return GaussianProcessClassifier(kernel, random_state=0)
 
@@ -101,7 +101,7 @@ def kept(model):
 
 
 def classify(model, split):
-    """Fit and return errors, error rate, kernels, log-loss (where there are probabilities), and the cases."""
+    """Fit and return errors, error rate, which cases; kernels and log-loss where there are such."""
     model.fit(split.X, split.y)
     wrong = model.predict(split.X_test) != split.y_test
     found = {"errors": float(wrong.sum()), "error": float(wrong.mean()), "wrong": bits(wrong)}

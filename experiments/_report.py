@@ -9,7 +9,7 @@ from ._declare import HERE, RESULTS, expected, load
 
 def write(names, folder, output, *, quick=False):
     """Write ``index.html`` and the figures; return lines for the terminal."""
-    papers = [gather(name, folder, quick=quick) for name in names]
+    papers = sorted((gather(name, folder, quick=quick) for name in names), key=lambda one: one["order"])
     figures = (folder if folder == RESULTS else output) / "figures"
     pictures = {paper["name"]: draw(paper, figures) for paper in papers}
     output.mkdir(parents=True, exist_ok=True)
@@ -44,6 +44,7 @@ def gather(name, folder, *, quick=False):
         }
     return {
         "name": name,
+        "order": paper.order,
         "title": experiment.TITLE,
         "paper": paper.paper,
         "places": places,

@@ -62,7 +62,7 @@ def append(path, header, row):
 
 
 def read(path):
-    """Return the rows of a file, numbers as numbers; of the same cell the latest, torn lines left out."""
+    """Return the rows of a file, numbers as numbers; the latest of each cell, torn lines left out."""
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8", errors="replace") as file:

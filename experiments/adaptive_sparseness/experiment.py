@@ -37,7 +37,7 @@ BANDS = {
 # as ten blocks of ten.
 COUNTED, FEATURES, OBSERVATIONS, SIZE = tuple(range(1, 21)), 20, 50, 3.0
 BLOCKS, BLOCK = 10, 10
-# EM comes near zero and stops when weights move by less than this part: below it a weight counts as zero.
+# EM comes near zero and stops when weights move by less than this part: below it they count as zero.
 ZERO = 1e-3
 # Table 1: 20 observations of 8 features; 500 draws as ten blocks of 50, on which errors are averaged.
 DESIGNS = {"few": "(3, 1.5, 0, 0, 2, 0, 0, 0)", "one": "(5, 0, 0, 0, 0, 0, 0, 0)"}
@@ -162,7 +162,7 @@ def regressors(width):
         "LaconicRegressor": LaconicRegressor,
         "laconic RVM": lambda: RVMRegressor(**rbf),
         "laconic VRVM": lambda: RVMRegressor(inference="variational", **rbf),
-        # Its C and epsilon have the units of the target; with unit variance one grid suits both problems.
+        # C and epsilon have the units of the target; with unit variance one grid suits both problems.
         "SVR": lambda: TransformedTargetRegressor(
             GridSearchCV(SVR(gamma=gamma(width)), svr, cv=KFold(5, shuffle=True, random_state=0)),
             transformer=StandardScaler(),

@@ -1,13 +1,13 @@
 """Handwritten digits: what papers 000 and 001 leave to future work.
 
-The fit of all 60,000 digits takes a quarter of an hour and belongs to the benchmarks, which keep what they
-measured; its rows are shown here. Only the quick run fits anything, a thousand digits.
+The fit of all 60,000 digits takes a quarter of an hour and belongs to the benchmarks, which keep what
+they measured; its rows are shown here. Only the quick run fits anything, a few hundred digits.
 """
 
 import numpy as np
+from benchmarks._runner import read as read_benchmark
 from sklearn.svm import SVC
 
-from benchmarks._runner import read as read_benchmark
 from laconic import SparseBayesClassifier
 from laconic.datasets import load_npz
 from laconic.priors import Laplace
