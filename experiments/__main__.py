@@ -53,11 +53,12 @@ def main(argv=None):
             screen.line(f"{name:<22} {done:>5} of {len(keys):>5} cells  {experiment.TITLE}")
         return 0
     if options.command == "run":
-        failed = 0
-        for name in chosen:
-            failed += _run.run(
-                name, quick=options.quick, jobs=options.jobs, folder=folder, report=screen
-            )
+        settings = {"quick": options.quick, "jobs": options.jobs, "folder": folder, "report": screen}
+        try:
+            failed = sum(_run.run(name, **settings) for name in chosen)
+        except KeyboardInterrupt:
+            screen.line("Interrupted; what is finished is kept: the same command goes on from here.")
+            return 130
         return 1 if failed else 0
     from . import _report
 

@@ -1,8 +1,8 @@
 """Verdicts, by rules that are stated here and printed in the report.
 
-A number     is a mean over draws with the standard error s of that mean; where there is one split only, s
-             is that of a count of errors (binomial). The paper's own number was measured on about as many
-             draws that we do not have, so the two may differ by 2 sqrt(2) s and the rounding of the
+A number     is a mean over draws with the standard error s of that mean; where there is one split only,
+             s is that of a count of errors (binomial). The paper's own number was measured on about as
+             many draws that we do not have, so the two may differ by 2 sqrt(2) s and the rounding of the
              print. Within that it is "reproduced", beyond it "better" or "not reproduced".
 A claim      "A is better than B" is a paired comparison on the same draws: the mean of the differences d
              and its standard error s; with one split only, of the test cases on which just one of them

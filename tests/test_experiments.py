@@ -44,7 +44,7 @@ def experiments(*arguments):
 def quick(tmp_path_factory):
     """Results of the quick run of every experiment, and its report."""
     folder = tmp_path_factory.mktemp("quick")
-    done = experiments("run", "all", "--quick", "--results", folder)
+    done = experiments("run", "all", "--quick", "--jobs", 2, "--results", folder)
     assert done.returncode == 0, done.stdout + done.stderr
     told = experiments("report", "--quick", "--results", folder, "--output", folder / "report")
     assert told.returncode == 0, told.stderr
@@ -232,6 +232,21 @@ def test_a_failure_is_kept_as_a_sentence_and_tried_again(toy, tmp_path, capsys):
     assert start(tmp_path) == 0
     assert toy.asked == [2]
     assert {row["status"] for row in _store.read(tmp_path / "toy.csv")} == {"ok"}
+
+
+def test_an_interrupted_run_keeps_what_is_finished(toy, tmp_path, monkeypatch, capsys):
+    from experiments import __main__ as command
+
+    def interrupted(cell):
+        if cell.seed == 2:
+            raise KeyboardInterrupt
+        return {"error": 0.5}
+
+    monkeypatch.setattr(toy, "run", interrupted)
+    monkeypatch.setattr(command, "names", lambda: ["toy"])
+    assert command.main(["run", "toy", "--results", str(tmp_path)]) == 130
+    assert "the same command goes on from here" in capsys.readouterr().out
+    assert [row["seed"] for row in _store.read(tmp_path / "toy.csv")] == [0, 1]
 
 
 def test_another_configuration_is_another_cell():
