@@ -79,7 +79,7 @@ def kernel_machines(gamma):
     rbf = {"kernel": "rbf", "gamma": gamma}
     return {
         "laconic EM": lambda: letter(**rbf),
-        "laconic": lambda: SparseBayesClassifier(**rbf),
+        "laconic": lambda: SparseBayesClassifier(penalize_intercept=True, **rbf),
         "LaconicClassifier": LaconicClassifier,
         "laconic RVM": lambda: RVMClassifier(**rbf),
         "laconic VRVM": lambda: RVMClassifier(inference="variational", **rbf),

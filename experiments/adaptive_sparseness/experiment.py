@@ -158,7 +158,7 @@ def regressors(width):
     svr = {"C": [0.1, 1.0, 10.0, 100.0], "epsilon": [0.01, 0.1, 0.3]}
     return {
         "laconic EM": lambda: letter(**rbf),
-        "laconic": lambda: SparseBayesRegressor(**rbf),
+        "laconic": lambda: SparseBayesRegressor(penalize_intercept=True, **rbf),
         "LaconicRegressor": LaconicRegressor,
         "laconic RVM": lambda: RVMRegressor(**rbf),
         "laconic VRVM": lambda: RVMRegressor(inference="variational", **rbf),

@@ -101,7 +101,7 @@ def gaussians(cell):
     elif cell.method == "laconic EM":
         model = letter(expansion=2 if quadratic else 1)
     else:
-        model = SparseBayesClassifier(expansion=2 if quadratic else 1)
+        model = SparseBayesClassifier(expansion=2 if quadratic else 1, penalize_intercept=True)
     found = {"error": classify(model, Split(X, y, X_test, y_test))["error"]}
     return found if cell.method == "plug-in" else {**found, "features": float(model.n_relevant_)}
 
