@@ -25,7 +25,7 @@ MISSING = "not measured"
 # Two standard errors: nineteen times of twenty.
 WIDTH = 2.0
 # Metrics that count the cases of the column "wrong"; no other has a standard error on one split.
-COUNTS = ("errors", "error")
+COUNTS = ("errors", "error", "percent")
 
 
 @dataclass(frozen=True)
