@@ -3,12 +3,16 @@
 A number     is a mean over draws with the standard error s of that mean; where there is one split only,
              s is that of a count of errors (binomial). The paper's own number was measured on about as
              many draws that we do not have, so the two may differ by 2 sqrt(2) s and the rounding of the
-             print. Within that it is "reproduced", beyond it "better" or "not reproduced".
+             print. Within that it is "reproduced", beyond it "better" or "not reproduced". Where that is
+             more than a quarter of the number, agreement says nothing: "too noisy to tell".
 A claim      "A is better than B" is a paired comparison on the same draws: the mean of the differences d
              and its standard error s; with one split only, of the test cases on which just one of them
              errs (McNemar). It "holds" if d > 2 s, is "reversed" if d < -2 s, otherwise "no difference
-             seen". "A is comparable to B" holds unless it is reversed by more than 2 s. "Within" holds
-             unless A is on the wrong side of a value, and the slack beside it, by more than 2 s.
+             seen". "A is comparable to B" is reversed if d < -2 s, holds if d - 2 s is above minus a
+             quarter of what B has, and otherwise it is "too noisy to tell". "Within" holds if A is on
+             the right side of a value and the slack beside it, is reversed if it is on the wrong side by
+             more than 2 s, and otherwise it is "too noisy to tell".
+             (A quarter of an accuracy is a quarter of what it lacks to 100.)
 A place      (a table or a figure) is judged by the numbers of the paper's own method and by its claims:
              "reproduced" if every number is reproduced or better and every claim holds, "better" if at
              least half of its numbers are better besides, "not reproduced" if nothing is, and otherwise
@@ -21,9 +25,12 @@ from statistics import fmean, stdev
 
 REPRODUCED, BETTER, NOT = "reproduced", "better", "not reproduced"
 HOLDS, UNSEEN, REVERSED = "holds", "no difference seen", "reversed"
+NOISY = "too noisy to tell"
 MISSING = "not measured"
 # Two standard errors: nineteen times of twenty.
 WIDTH = 2.0
+# Uncertainty beyond this part of a number makes agreement with it worthless.
+PART = 0.25
 # Metrics that count the cases of the column "wrong"; no other has a standard error on one split.
 COUNTS = ("errors", "error", "percent")
 
@@ -72,8 +79,10 @@ def judge_number(number, rows):
     rounding = 0.5 * 10.0 ** min(number.value.as_tuple().exponent, 0)
     room = WIDTH * math.sqrt(2) * (ours.error or 0.0) + rounding
     excess = _worse(number.better, ours.mean, float(number.value))
-    verdict = NOT if excess > room else BETTER if excess < -room else REPRODUCED
-    return Judgement(verdict, ours)
+    if abs(excess) > room:
+        return Judgement(NOT if excess > 0 else BETTER, ours)
+    told = room - rounding <= PART * _size(number.metric, float(number.value))
+    return Judgement(REPRODUCED if told else NOISY, ours)
 
 
 def judge_claim(claim, rows):
@@ -84,7 +93,8 @@ def judge_claim(claim, rows):
         return Judgement(MISSING)
     if claim.kind == "within":
         gain = -_worse(claim.better, ours.mean, claim.value)
-        verdict = HOLDS if gain + claim.slack >= -WIDTH * (ours.error or 0.0) else REVERSED
+        spare = gain + claim.slack
+        verdict = HOLDS if spare >= 0 else REVERSED if spare < -WIDTH * (ours.error or 0.0) else NOISY
         return Judgement(verdict, ours, Estimate(gain, ours.error, ours.draws))
     gain = paired(
         select(rows, method=claim.ours, **where),
@@ -97,8 +107,11 @@ def judge_claim(claim, rows):
     room = WIDTH * (gain.error or 0.0)
     if gain.mean < -room:
         return Judgement(REVERSED, ours, gain)
-    holds = claim.kind == "comparable" or gain.mean > room
-    return Judgement(HOLDS if holds else UNSEEN, ours, gain)
+    if claim.kind == "better":
+        return Judgement(HOLDS if gain.mean > room else UNSEEN, ours, gain)
+    theirs = estimate(rows, claim.metric, method=claim.theirs, **where)
+    margin = PART * _size(claim.metric, theirs.mean)
+    return Judgement(HOLDS if gain.mean - room >= -margin else NOISY, ours, gain)
 
 
 def paired(ours, theirs, metric, better="smaller"):
@@ -125,12 +138,19 @@ def judge_place(numbers, claims):
         return MISSING
     if good == len(words):
         return BETTER if better and 2 * better >= len(numbers) else REPRODUCED
-    return f"partly: {good} of {len(words)}" if good else NOT
+    if not good:
+        return NOISY if set(words) == {NOISY} else NOT
+    return f"partly: {good} of {len(words)}"
 
 
 def _worse(better, ours, reference):
     """Return by how much ours is worse."""
     return ours - reference if better == "smaller" else reference - ours
+
+
+def _size(metric, value):
+    """Return what a quarter is taken of."""
+    return 100 - value if metric == "accuracy" else abs(value)
 
 
 def bits(wrong):

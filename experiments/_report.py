@@ -106,4 +106,4 @@ def place_of(stem):
 
 
 def _failed(told):
-    return told.verdict in (_judge.NOT, _judge.REVERSED, _judge.UNSEEN)
+    return told.verdict in (_judge.NOT, _judge.REVERSED, _judge.UNSEEN, _judge.NOISY)

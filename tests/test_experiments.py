@@ -313,6 +313,7 @@ def test_a_number_is_judged_by_its_standard_error(value, verdict):
     [
         ([0.02, 0.03, 0.02, 0.03], "holds", "holds"),
         ([0.02, -0.03, 0.02, -0.01], "no difference seen", "holds"),
+        ([0.4, -0.4, 0.4, -0.4], "no difference seen", "too noisy to tell"),
         ([-0.02, -0.03, -0.02, -0.03], "reversed", "reversed"),
     ],
 )
@@ -342,7 +343,12 @@ def test_one_split_is_judged_by_the_cases():
 
 def test_a_bound_is_judged_on_its_wrong_side_only():
     rows = rows_of("A", [0.30, 0.32, 0.34])
-    for value, slack, verdict in ((0.4, 0.0, "holds"), (0.2, 0.0, "reversed"), (0.2, 0.15, "holds")):
+    for value, slack, verdict in (
+        (0.4, 0.0, "holds"),
+        (0.2, 0.0, "reversed"),
+        (0.2, 0.15, "holds"),
+        (0.31, 0.0, "too noisy to tell"),
+    ):
         claim = Claim("table 1", "", "d", "error", "A", kind="within", value=value, slack=slack)
         assert _judge.judge_claim(claim, rows).verdict == verdict
 
@@ -356,6 +362,19 @@ def test_a_place_is_judged_by_all_it_holds():
     assert _judge.judge_place(told("reproduced"), told("no difference seen")) == "partly: 1 of 2"
     assert _judge.judge_place(told("not reproduced"), told("reversed")) == "not reproduced"
     assert _judge.judge_place(told("not measured"), []) == "not measured"
+    assert _judge.judge_place(told("too noisy to tell"), []) == "too noisy to tell"
+    assert _judge.judge_place(told("reproduced"), told("too noisy to tell")) == "partly: 1 of 2"
+
+
+def test_noise_is_no_agreement():
+    number = Number("table 1", "d", "A", "error", Decimal("0.30"))
+    assert _judge.judge_number(number, rows_of("A", [0.05, 0.95, 0.1])).verdict == "too noisy to tell"
+    lacking = Number("table 1", "d", "A", "accuracy", Decimal("98.0"), "larger")
+    rows = [
+        {**row, "accuracy": value}
+        for row, value in zip(rows_of("A", [0] * 3), (96, 98, 99), strict=True)
+    ]
+    assert _judge.judge_number(lacking, rows).verdict == "too noisy to tell"
 
 
 def test_what_was_not_measured_says_so():

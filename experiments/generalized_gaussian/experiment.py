@@ -35,9 +35,9 @@ RULE_DRAWS = 3
 RATES = (0.01, 0.04, 0.08, 0.1, 0.4, 0.8, 1.0, 4.0, 8.0, 10.0)
 # Of the paper's widths 0.1, 0.5, 1.0, ..., 10.0 those that matter for points of about unit variance.
 TOY_WIDTHS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-TOY_DRAWS, TOY_TEST = 5, 2000
+TOY_DRAWS, TOY_TEST = 8, 2000
 # The repository's own splits where ten of them are at hand; flare_solar and thyroid have substitutes.
-SETS = {"flare_solar": 2, "german": 2, "thyroid": 6, "titanic": 6}
+SETS = {"flare_solar": 4, "german": 4, "thyroid": 10, "titanic": 10}
 WIDTHS = {"flare_solar": (1.0, 3.0, 10.0), "german": (2.0, 4.0, 8.0)}
 ALL_WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0)
 
