@@ -79,7 +79,8 @@ class Claim:
     """What a paper says about two methods (``theirs``) or a method and a number (``value``).
 
     ``kind`` is "better", "comparable" or "within": the last compares with ``value`` and demands to be no
-    more than ``slack`` on the wrong side of it.
+    more than ``slack`` on the wrong side of it. ``counts`` is false for what the paper does not say
+    itself: it is judged and shown, and left out of the verdict on the place.
     """
 
     place: str
@@ -92,6 +93,7 @@ class Claim:
     better: str = "smaller"
     value: float | None = None
     slack: float = 0.0
+    counts: bool = True
     why: str = ""
 
 

@@ -7,6 +7,7 @@ from ._declare import HERE
 from ._judge import MISSING, estimate
 
 PAGE = HERE / "_page"
+OURS_TO_ASK = ' <span class="soft">(our question, not the paper\'s)</span>'
 
 NAMES = {
     "errors": "errors", "error": "error rate", "kernels": "kernels", "features": "features",
@@ -137,7 +138,7 @@ def claim_table(claims):
         against = claim.theirs or f"{claim.value:g}"
         rows.append(
             [
-                (escape(claim.text), claim.text),
+                (escape(claim.text) + ("" if claim.counts else OURS_TO_ASK), claim.text),
                 (escape(claim.data), claim.data),
                 (escape(f"{claim.ours} against {against}"), claim.ours),
                 (NAMES.get(claim.metric, claim.metric), claim.metric),
@@ -150,7 +151,7 @@ def claim_table(claims):
                 (badge(told.verdict), told.verdict),
             ]
         )
-    head = ["the paper says", "data", "who", "metric", "advantage", "±", "draws", "verdict"]
+    head = ["claim", "data", "who", "metric", "advantage", "±", "draws", "verdict"]
     return table(head, rows, numeric=(4, 5, 6))
 
 

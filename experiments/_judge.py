@@ -14,7 +14,7 @@ A claim      "A is better than B" is a paired comparison on the same draws: the 
              more than 2 s, and otherwise it is "too noisy to tell".
              (A quarter of an accuracy is a quarter of what it lacks to 100. A count of kernels on one
              split has no standard error: there the bare difference decides.)
-A place      (a table or a figure) is judged by the numbers of the paper's own method and by its claims:
+A place      (a table or a figure) is judged by the numbers of the paper's own method and by the paper's claims:
              "reproduced" if every number is reproduced or better and every claim holds, "better" if at
              least half of its numbers are better besides, "not reproduced" if nothing is, and otherwise
              "partly", with the counts.

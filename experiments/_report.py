@@ -33,7 +33,8 @@ def gather(name, folder, *, quick=False):
     for place, caption in paper.places.items():
         own_numbers = [(one, told) for one, told in numbers if one.place == place and one.counts]
         own_claims = [(one, told) for one, told in claims if one.place == place]
-        verdict = _judge.judge_place([told for _, told in own_numbers], [told for _, told in own_claims])
+        counted = [(one, told) for one, told in own_claims if one.counts]
+        verdict = _judge.judge_place([told for _, told in own_numbers], [told for _, told in counted])
         bad = [one.why for one, told in (*own_numbers, *own_claims) if _failed(told) and one.why]
         places[place] = {
             "caption": caption,
