@@ -59,6 +59,7 @@ class Cell:
 class Number:
     """A number that a paper prints: where, for which data and method, and why ours may differ.
 
+    ``draws`` is on how many draws the paper measured it, about as many as we did if it is not given.
     ``counts`` is false for rivals and for methods that the paper does not have: they are judged and
     shown, but the verdict on the place is about the paper's own method.
     """
@@ -70,6 +71,7 @@ class Number:
     value: Decimal
     better: str = "smaller"
     counts: bool = True
+    draws: int | None = None
     source: str = ""
     why: str = ""
 

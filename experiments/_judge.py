@@ -3,8 +3,9 @@
 A number     is a mean over draws with the standard error s of that mean; where there is one split only,
              s is that of a count of errors (binomial). The paper's own number was measured on about as
              many draws that we do not have, so the two may differ by 2 sqrt(2) s and the rounding of the
-             print. Within that it is "reproduced", beyond it "better" or "not reproduced". Where that is
-             more than a quarter of the number, agreement says nothing: "too noisy to tell".
+             print; where the paper has one draw only, by 2 sqrt(s^2 + the variance of a draw). Within
+             that it is "reproduced", beyond it "better" or "not reproduced". Where that is more than a
+             quarter of the number, agreement says nothing: "too noisy to tell".
 A claim      "A is better than B" is a paired comparison on the same draws: the mean of the differences d
              and its standard error s; with one split only, of the test cases on which just one of them
              errs (McNemar). It "holds" if d > 2 s, is "reversed" if d < -2 s, otherwise "no difference
@@ -14,10 +15,10 @@ A claim      "A is better than B" is a paired comparison on the same draws: the 
              more than 2 s, and otherwise it is "too noisy to tell".
              (A quarter of an accuracy is a quarter of what it lacks to 100. A count of kernels on one
              split has no standard error: there the bare difference decides.)
-A place      (a table or a figure) is judged by the numbers of the paper's own method and by the paper's claims:
-             "reproduced" if every number is reproduced or better and every claim holds, "better" if at
-             least half of its numbers are better besides, "not reproduced" if nothing is, and otherwise
-             "partly", with the counts.
+A place      (a table or a figure) is judged by the numbers of the paper's own method and the claims of
+             the paper: "reproduced" if every number is reproduced or better and every claim holds,
+             "better" if at least half of its numbers are better besides, "not reproduced" if nothing is,
+             and otherwise "partly", with the counts.
 """
 
 import math
@@ -78,7 +79,8 @@ def judge_number(number, rows):
     if ours is None:
         return Judgement(MISSING)
     rounding = 0.5 * 10.0 ** min(number.value.as_tuple().exponent, 0)
-    room = WIDTH * math.sqrt(2) * (ours.error or 0.0) + rounding
+    paper_draws = number.draws or ours.draws
+    room = WIDTH * math.sqrt(1 + ours.draws / paper_draws) * (ours.error or 0.0) + rounding
     excess = _worse(number.better, ours.mean, float(number.value))
     if abs(excess) > room:
         return Judgement(NOT if excess > 0 else BETTER, ours)

@@ -366,6 +366,14 @@ def test_a_place_is_judged_by_all_it_holds():
     assert _judge.judge_place(told("reproduced"), told("too noisy to tell")) == "partly: 1 of 2"
 
 
+def test_one_draw_of_the_paper_may_be_far_from_our_mean():
+    rows = rows_of("A", [0.19, 0.21, 0.19, 0.21, 0.2])  # standard error .0045, deviation .01
+    number = Number("table 1", "d", "A", "error", Decimal("0.185"))
+    assert _judge.judge_number(number, rows).verdict == "not reproduced"
+    alone = Number("table 1", "d", "A", "error", Decimal("0.185"), draws=1)
+    assert _judge.judge_number(alone, rows).verdict == "reproduced"
+
+
 def test_noise_is_no_agreement():
     number = Number("table 1", "d", "A", "error", Decimal("0.30"))
     assert _judge.judge_number(number, rows_of("A", [0.05, 0.95, 0.1])).verdict == "too noisy to tell"
