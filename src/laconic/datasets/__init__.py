@@ -1,5 +1,6 @@
 """The papers' problems: seeded generators and loaders of published data."""
 
+from laconic.datasets._faces import load_lfw_pairs
 from laconic.datasets._generators import (
     make_gaussian_classes,
     make_ripley,
@@ -20,15 +21,20 @@ from laconic.datasets._loaders import (
     load_pima,
     load_ripley,
 )
+from laconic.datasets._repositories import load_colon, load_ida, load_leukemia
 from laconic.datasets._shapes import make_cross, make_spiral
 
 __all__ = [
     "find_data_file",
     "load_boston",
     "load_breast_cancer",
+    "load_colon",
     "load_crabs",
     "load_esl_mixture",
     "load_glass",
+    "load_ida",
+    "load_leukemia",
+    "load_lfw_pairs",
     "load_npz",
     "load_pima",
     "load_ripley",
