@@ -44,3 +44,7 @@ $(VENV)/.bench: $(VENV)/.ready
 
 docs: $(VENV)/.ready  ## the site, warnings are errors: build/docs/index.html
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+
+reproduce: $(VENV)/.ready  ## every table and figure of the papers, run again; a report (QUICK=1: small)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m experiments run all --jobs $(WORKERS) $(if $(QUICK),--quick)
+	$(BIN)/python -m experiments report $(if $(QUICK),--quick)
