@@ -228,7 +228,8 @@ def figures(rows):
         figure, axes = plt.subplots(2, len(maps), figsize=(4 * len(maps), 6), layout="constrained")
         for (method, drawn), (top, low) in zip(maps.items(), axes.reshape(2, -1).T, strict=True):
             top.imshow(np.reshape(drawn["blocks"], (9, 7)), cmap="Greys")
-            top.set(title=f"{method}: blocks of the face", xticks=[], yticks=[])
+            top.set(xticks=[], yticks=[])
+            top.set_title(f"{method}: blocks of the face", fontsize=9)
             low.barh(drawn["names"], drawn["rows"])
             low.set(xlabel="share of the squared weights")
         found["figure_1"] = figure
