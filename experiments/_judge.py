@@ -13,8 +13,8 @@ A claim      "A is better than B" is a paired comparison on the same draws: the 
              quarter of what B has, and otherwise it is "too noisy to tell". "Within" holds if A is on
              the right side of a value and the slack beside it, is reversed if it is on the wrong side by
              more than 2 s, and otherwise it is "too noisy to tell".
-             (A quarter of an accuracy is a quarter of what it lacks to 100. A count of kernels on one
-             split has no standard error: there the bare difference decides.)
+             (A quarter of an accuracy is a quarter of what it lacks to 100. Where one draw has no
+             standard error, as for a count of kernels, the bare difference decides.)
 A place      (a table or a figure) is judged by the numbers of the paper's own method and the claims of
              the paper: "reproduced" if every number is reproduced or better and every claim holds,
              "better" if at least half of its numbers are better besides, "not reproduced" if nothing is,

@@ -407,7 +407,7 @@ def test_the_report_needs_nothing_but_itself(quick):
     for name, places in PLACES.items():
         for place in places:
             assert f'id="{name}-{place.replace(" ", "-")}"' in page
-    assert "prefers-color-scheme:dark" in page
+    assert "prefers-color-scheme: dark" in page
     assert not re.search(r"""(src|href)=["']?(https?:|//)|@import|url\(""", page)
     assert 'src="data:image/png;base64,' in page
 

@@ -67,7 +67,7 @@ def cells(quick):
             for fold in range(folds // 2 if percent == ALL else folds)
             for method in FACE_METHODS
         ]
-    found += [Cell("figure 1", "faces", method, half) for method in OURS[1:] for half in range(2)]
+    found += [Cell("figure 1", "faces", method, 0) for method in OURS[1:]]
     return found
 
 
@@ -228,7 +228,8 @@ def figures(rows):
         figure, axes = plt.subplots(2, len(maps), figsize=(4 * len(maps), 6), layout="constrained")
         for (method, drawn), (top, low) in zip(maps.items(), axes.reshape(2, -1).T, strict=True):
             top.imshow(np.reshape(drawn["blocks"], (9, 7)), cmap="Greys")
-            top.set(title=f"{method}: blocks of the face", xticks=[], yticks=[])
+            top.set(xticks=[], yticks=[])
+            top.set_title(f"{method}: blocks of the face", fontsize=9)
             low.barh(drawn["names"], drawn["rows"])
             low.set(xlabel="share of the squared weights")
         found["figure_1"] = figure
