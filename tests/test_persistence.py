@@ -33,6 +33,10 @@ import laconic.solvers
 from laconic import (
     GridRVMClassifier,
     GridRVMRegressor,
+    JCFOClassifier,
+    JCFOClassifierCV,
+    JCFORegressor,
+    JCFORegressorCV,
     LaconicClassifier,
     LaconicRegressor,
     RVMClassifier,
@@ -44,7 +48,6 @@ from laconic import (
 )
 from laconic._component import Component
 from laconic.datasets import make_grid, make_ripley, make_sinc
-from laconic.estimators.jcfo import JCFOClassifier, JCFORegressor
 from laconic.interop import persistence
 from laconic.kernels import RBF, Linear, Matern, Polynomial, Scaled
 from laconic.likelihoods import Gaussian as GaussianNoise
@@ -92,6 +95,7 @@ CLASSIFIERS = {
     "flagship": LaconicClassifier(),
     "flagship features": LaconicClassifier(kernel=None),
     "search": SparseBayesClassifierCV((0.5, 1.0), cv=StratifiedKFold(3), scoring="accuracy"),
+    "joint search": JCFOClassifierCV("linear", weight_rates=[1.0], selection_rates=[4.0], cv=2),
     "joint": JCFOClassifier(max_iter=2, n_centres=10, random_state=np.random.RandomState(0)),
     "bagging": BaggingClassifier(SparseBayesClassifier(), n_estimators=2, random_state=0),
     "vote": VotingClassifier([("a", RVMClassifier()), ("b", SparseBayesClassifier())], voting="soft"),
@@ -116,6 +120,7 @@ REGRESSORS = {
     "rvm": RVMRegressor(),
     "flagship": LaconicRegressor(),
     "search": SparseBayesRegressorCV((0.5, 1.0), kernel="rbf", gammas=(0.1,), cv=2),
+    "joint search": JCFORegressorCV("linear", weight_rates=[1.0], selection_rates=[4.0], cv=2),
     "joint": JCFORegressor(max_iter=2, n_centres=10),
     "per feature": GridRVMRegressor(basis="per_feature_rbf"),
     "target": TransformedTargetRegressor(RVMRegressor(), transformer=StandardScaler()),

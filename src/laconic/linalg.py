@@ -79,7 +79,7 @@ def _forward(lower: Array, b: Array) -> Array:
     """Solve with a lower triangular matrix."""
     if not b.size:
         return b
-    if b.ndim == 2 and b.flags.c_contiguous:
+    if b.ndim == 2 and b.flags.c_contiguous and lower.diagonal().all():
         # X' L' = B' needs no copy into the order of Fortran, half of the time for a wide matrix.
         return np.asarray(blas.dtrsm(1.0, lower, b.T, side=1, lower=1, trans_a=1).T)
     return np.asarray(lapack.dtrtrs(lower, b, lower=1)[0])
