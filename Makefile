@@ -42,8 +42,13 @@ $(VENV)/.bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	@touch $@
 
-docs: $(VENV)/.ready  ## the site, warnings are errors: build/docs/index.html
+docs: $(VENV)/.docs  ## the site, warnings are errors, and its tests: build/docs/index.html
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+	$(BIN)/python -m pytest -q tests/test_docs_site.py
+
+$(VENV)/.docs: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	@touch $@
 
 reproduce: $(VENV)/.ready  ## every table and figure of the papers, run again; a report (QUICK=1: small)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m experiments run all --jobs $(WORKERS) $(if $(QUICK),--quick)

@@ -5,7 +5,6 @@ are MathML, and tables of measurements are made from the files in ``benchmarks/r
 ``experiments/results`` at that moment.
 """
 
-import os
 import sys
 from pathlib import Path
 
@@ -63,13 +62,6 @@ sphinx_gallery_conf = {
     "only_warn_on_example_error": False,
     "first_notebook_cell": None,
 }
-
-# A site for the tests: the pages without the interface, and one example that is run.
-if os.environ.get("LACONIC_DOCS") == "reduced":
-    exclude_patterns += ["api"]
-    autosummary_generate = False
-    sphinx_gallery_conf["filename_pattern"] = r"/plot_prior_shrinkage"
-    suppress_warnings = ["toc.excluded", "toc.not_readable", "myst.xref_missing"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "laconic"

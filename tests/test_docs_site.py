@@ -4,10 +4,8 @@ import doctest
 import functools
 import html
 import http.server
-import importlib.util
 import inspect
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -210,36 +208,12 @@ def test_formulas_become_mathml(extensions):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The built site: that of ``make docs`` if it is younger than its sources, else a reduced one."""
-    if not DOCS.exists():
-        pytest.skip("The site is not part of this copy of the sources.")
-    for package in ("sphinx", "sphinx_gallery", "pydata_sphinx_theme", "numpydoc", "myst_parser"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f'Building the site needs {package}: pip install "laconic[docs]".')
+def site():
+    """The site as ``make docs`` built it, which runs these tests."""
     built = ROOT / "build" / "docs"
-    sources = [*PAGES, *DOCS.glob("_*/*"), *(ROOT / "examples").glob("*.py"), DOCS / "conf.py"]
-    front = built / "index.html"
-    if front.exists() and front.stat().st_mtime > max(path.stat().st_mtime for path in sources):
-        return built
-    # In a copy: sphinx-gallery writes beside its sources.
-    copy = tmp_path_factory.mktemp("site")
-    generated = shutil.ignore_patterns("api", "drawn", "gallery", "__pycache__")
-    shutil.copytree(DOCS, copy / "docs", ignore=generated)
-    shutil.copytree(ROOT / "examples", copy / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("src", "benchmarks", "experiments", "CHANGELOG.md"):
-        if (ROOT / name).exists():
-            (copy / name).symlink_to(ROOT / name)
-    done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "html"],
-        cwd=copy,
-        env={**os.environ, "LACONIC_DOCS": "reduced", "MPLBACKEND": "agg"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return copy / "html"
+    if not (built / "index.html").exists():
+        pytest.skip("The site is not built: make docs builds it, and runs this test.")
+    return built
 
 
 def test_the_site_asks_nobody_for_anything(site):
