@@ -20,7 +20,7 @@ demo: $(VENV)/.ready  ## fit the estimators on real data beside scikit-learn's; 
 	$(BIN)/python examples/demo.py
 
 test: lint  ## all tests, doctests and lint
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -q
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 lint: $(VENV)/.ready  ## ruff and mypy --strict
 	$(BIN)/ruff check .

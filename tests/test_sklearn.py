@@ -66,8 +66,8 @@ def variants(kind):
     small = grids[0] if grids else {}
     yield kind(**small)
     for extra in VARIANTS if small is not SMALL_JOINT else ():  # its candidates are checked above
-        if extra.get("likelihood") == "logistic" and not is_classifier(kind()):
-            continue
+        if "likelihood" in extra and (not is_classifier(kind()) or "prior" not in accepted):
+            continue  # probabilities are made in the same place for all classifiers
         if not set(extra) <= set(accepted):
             continue
         if all(accepted[name].default == value for name, value in extra.items()):
