@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -211,6 +212,7 @@ class LaconicBase(KernelModel):
     def _path(self, reference: Reference, dense: Problem, built: Built, report: Reporter) -> Path:
         """Return the path of one output; runs in a worker."""
         report.begin()
+        began = time.perf_counter()
         share = dense.weight / dense.weight.sum()
         r = dense.weight * self._precision(reference, share)
         r = np.maximum(r, _LEAST_PRECISION * r.max(initial=0.0))
@@ -225,7 +227,7 @@ class LaconicBase(KernelModel):
         )
         path = self._project(reference, dense, built, r, columns[: self._most + 1])
         for size, lost in enumerate(path.nats):
-            if report(Record(size + 1, -float(lost), size, 0.0)):
+            if report(Record(size + 1, -float(lost), size, time.perf_counter() - began)):
                 path = path.until(size)
                 break
         report.end()
