@@ -248,7 +248,7 @@ def data_file(name):
 def versions():
     """Return what the numbers hang on, without saying where they were taken."""
     parts = ["python " + ".".join(map(str, sys.version_info[:3]))]
-    for name in ("laconic", "numpy", "scipy", "scikit-learn", "fastrvm", "abess"):
+    for name in ("laconic", "numpy", "scipy", "scikit-learn", "fastrvm", "abess", "skglm"):
         try:
             parts.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:

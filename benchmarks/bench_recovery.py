@@ -1,4 +1,4 @@
-"""Few relevant among many features, beside abess, LassoCV, OMPCV and ARDRegression."""
+"""Few relevant among many features, beside abess, skglm, LassoCV, OMPCV and ARDRegression."""
 
 import numpy as np
 from sklearn.linear_model import ARDRegression, LassoCV, OrthogonalMatchingPursuitCV
@@ -7,7 +7,7 @@ from laconic import SparseBayesClassifier, SparseBayesRegressor
 from laconic.datasets import make_sparse_classification, make_sparse_regression
 
 from ._harness import Bar, Cell, ratio, rival
-from ._rivals import scores
+from ._rivals import mcp_skglm, scores
 
 METRICS = ("coef_error", "error", "log_loss", "kept")
 SEEDS = tuple(range(10))
@@ -23,6 +23,7 @@ N_TEST = 5_000
 REGRESSORS = {
     "laconic": SparseBayesRegressor,
     "abess": lambda: rival("abess").LinearRegression(),
+    "skglm MCP CV": mcp_skglm,
     "LassoCV": LassoCV,
     "OMPCV": OrthogonalMatchingPursuitCV,
     "ARDRegression": ARDRegression,
@@ -62,6 +63,7 @@ def one(cell, seed, watch):
     else:
         X, y, coef = make_sparse_regression(cell.n, rho=cell.options["rho"], **shape)
         model, row = watch(lambda: REGRESSORS[cell.method]().fit(X, y))
+        model = getattr(model, "best_estimator_", model)
         row["coef_error"] = float(np.linalg.norm(model.coef_ - coef) / np.linalg.norm(coef))
     return {**row, "kept": int(np.count_nonzero(model.coef_))}
 
