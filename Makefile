@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test bench docs reproduce lint format clean help
+.PHONY: demo test bench docs reproduce walk lint format clean help
 
 help:  ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -21,6 +21,9 @@ demo: $(VENV)/.ready  ## fit the estimators on real data beside scikit-learn's; 
 
 test: lint  ## all tests, doctests and lint
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+
+walk:  ## do what the README says in a fresh clone, and say how long it took
+	$(PYTHON) tests/walk_readme.py
 
 lint: $(VENV)/.ready  ## ruff and mypy --strict
 	$(BIN)/ruff check .
