@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -15,6 +14,7 @@ from ..likelihoods import REGISTRY as LIKELIHOODS
 from ..likelihoods import Binary
 from ..linalg import check_largest
 from ..posterior import GaussianPosterior
+from ._coupling import couple
 
 BINARY = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Binary)}
 
@@ -30,6 +30,7 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
     """Two classes on one latent, more of them one against the rest."""
 
     likelihoods_: list[Any]
+    coupling_: float = 0.0  # of more than two classes; one that is learnt needs rows that were left out
     _latents: Callable[..., tuple[Array, Array]]  # of the model it is mixed into
 
     def _encode(self, y: Any) -> Sequence[Array]:
@@ -75,8 +76,7 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
         link = self.likelihoods_[0].log_link
         if self.classes_.size == 2:
             return np.column_stack([link(-t), link(t)])
-        one_against_rest = link(t)
-        return np.asarray(one_against_rest - logsumexp(one_against_rest, axis=1, keepdims=True))
+        return couple(link(t), link(-t), self.coupling_)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes, integrated over the posterior of the weights.

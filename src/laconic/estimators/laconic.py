@@ -11,6 +11,7 @@ from .._protocols import Array
 from ..likelihoods import Binary, Gaussian
 from ..solvers import Problem
 from ._callbacks import with_callbacks
+from ._coupling import best_coupling
 from ._laconic import LaconicBase
 from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
 from ._reference import Reference, best_stretch
@@ -68,6 +69,9 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     reference_ : list of Reference
         The dense model of each output; ``reference_[0].latent(X)`` is its latent's mean and variance,
         ``stretch`` the factor by which rows left out ask for more (or less) confidence.
+    coupling_ : float
+        Of more than two classes: from the probabilities p of each against the rest come those of all,
+        in proportion to ``p / (1 - p) ** coupling_``. Rows left out choose it.
     tolerance_ : float
     gamma_ : float
     kernel_ : Kernel
@@ -137,8 +141,23 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
         likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
-        self._solve(X, weight, self._encode(y), likelihood)
+        targets = self._encode(y)
+        self._solve(X, weight, targets, likelihood)
+        self.coupling_ = self._couple(np.stack(targets), weight) if len(targets) > 1 else 0.0
         return self
+
+    def _couple(self, targets: Array, weight: Array) -> float:
+        """Return how the answers of more than two references are best put together."""
+        yes, no = (
+            np.column_stack(
+                [
+                    r.likelihood.predictive(np.full_like(r.left_m, sign), r.left_m, r.left_v)
+                    for r in self.reference_
+                ]
+            )
+            for sign in (1.0, -1.0)
+        )
+        return best_coupling(yes, no, targets.argmax(axis=0), weight)
 
     def _calibrate(self, reference: Reference, dense: Problem) -> Reference:
         return reference.stretched(best_stretch(dense, reference))

@@ -301,7 +301,8 @@ def _probabilities(model: Any, t: Tensor) -> Tensor:
         link = probit if kind is Probit else expit
         return link((-t).beside(t))
     log_link = log_probit if kind is Probit else log_expit
-    return t.graph.op("Softmax", log_link(t), axis=1)
+    score = log_link(t) - float(model.coupling_) * log_link(-t) if model.coupling_ else log_link(t)
+    return t.graph.op("Softmax", score, axis=1)
 
 
 def _label(t: Tensor, classes: np.ndarray[Any, Any]) -> Tensor:
