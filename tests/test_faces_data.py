@@ -151,6 +151,11 @@ def test_lfw_pairs_from_a_file(folder):
     assert not hasattr(bunch, "images")
     with pytest.raises(ValueError, match="one_shot must be a fold from 0 to 1 or None, got 7"):
         datasets.load_lfw_pairs(one_shot=7)
+    few = datasets.load_lfw_pairs(per_fold=1)
+    assert few.fold.tolist() == [0, 1]
+    np.testing.assert_array_equal(few.data, bunch.data[[0, 2]])
+    with pytest.raises(ValueError, match="per_fold must be a number from 1 to 2 or None, got 3"):
+        datasets.load_lfw_pairs(per_fold=3)
 
 
 def test_ida_splits_are_the_originals_or_say_that_they_are_not(folder):

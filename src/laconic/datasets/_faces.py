@@ -27,7 +27,7 @@ Codes = NDArray[np.uint8]
 Shift = tuple[int, int]
 
 
-def load_lfw_pairs(*, one_shot: int | None = None) -> Bunch:
+def load_lfw_pairs(*, one_shot: int | None = None, per_fold: int | None = None) -> Bunch:
     """Load the pairs of Labeled Faces in the Wild as tables of distances: descriptors by blocks.
 
     Needs the file ``lfw_pairs_62x47.npz``: :func:`find_data_file`. Every image is described by LBP
@@ -41,12 +41,14 @@ def load_lfw_pairs(*, one_shot: int | None = None) -> Bunch:
     one_shot : int or None, default=None
         A fold whose images are the negative set of the one-shot similarity [2]_, which adds eight rows
         to the tables. Pairs of that fold should not be used for anything else.
+    per_fold : int or None, default=None
+        So many pairs of each fold, at even steps; ``None`` is all of them, 600.
 
     Returns
     -------
     data : Bunch
-        ``data`` (6000, 8 or 16, 63), ``target`` (1 = the same person), ``fold`` 0 to 9, ``row_names``,
-        ``block_shape`` (9, 7), ``DESCR``.
+        ``data`` (6000 or fewer, 8 or 16, 63), ``target`` (1 = the same person), ``fold`` 0 to 9,
+        ``row_names``, ``block_shape`` (9, 7), ``DESCR``.
 
     References
     ----------
@@ -64,20 +66,34 @@ def load_lfw_pairs(*, one_shot: int | None = None) -> Bunch:
     folds = arrays["fold"].astype(np.int64)
     if one_shot is not None and one_shot not in folds:
         raise ValueError(f"one_shot must be a fold from 0 to {folds.max()} or None, got {one_shot}.")
-    used, pairs = np.unique(arrays["pairs"], return_inverse=True)
+    rows = _at_even_steps(folds, per_fold)
+    folds = folds[rows]
+    used, pairs = np.unique(arrays["pairs"][rows], return_inverse=True)
     pairs = pairs.reshape(-1, 2)
     negative = None if one_shot is None else np.unique(pairs[folds == one_shot])
     images = (arrays["images"][used] / np.float32(255)).astype(np.float32)
     tables, names = pair_tables(images, pairs, negative)
     return Bunch(
         data=tables,
-        target=arrays["pair_same"].astype(np.int64),
+        target=arrays["pair_same"][rows].astype(np.int64),
         fold=folds,
         row_names=names,
         block_shape=(BLOCK_ROWS, BLOCK_COLUMNS),
         DESCR="Pairs of faces, distances of descriptors by blocks. "
         f"Source: {PUBLISHED['lfw_pairs_62x47']}.",
     )
+
+
+def _at_even_steps(folds: NDArray[np.int64], per_fold: int | None) -> NDArray[np.intp]:
+    """Return so many rows of each fold, ascending."""
+    if per_fold is None:
+        return np.arange(folds.size)
+    members = [np.flatnonzero(folds == fold) for fold in np.unique(folds)]
+    if not 1 <= per_fold <= min(map(len, members)):
+        most = min(map(len, members))
+        raise ValueError(f"per_fold must be a number from 1 to {most} or None, got {per_fold}.")
+    taken = [rows[np.linspace(0, len(rows) - 1, per_fold).astype(np.intp)] for rows in members]
+    return np.sort(np.concatenate(taken))
 
 
 def pair_tables(
