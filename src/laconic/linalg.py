@@ -300,10 +300,13 @@ def solve_semidefinite(H: Array, b: Array) -> Array:
 
     Columns that repeat each other make ``H`` singular; they then share the answer.
     """
+    matrix = H.copy()
+    matrix.flat[:: b.size + 1] *= 1 + 1e-10
+    _, x, failed = lapack.dposv(matrix, b, lower=1) if b.size else (None, b, False)
+    if not failed:
+        return np.asarray(x)
     root = 1 / np.sqrt(np.maximum(np.diag(H) * 1e-10, np.finfo(float).tiny))
-    matrix = root[:, None] * H * root
-    matrix.flat[:: root.size + 1] += 1.0
-    return np.asarray(root * Factor(matrix).solve(root * b))
+    return np.asarray(root * Factor(root[:, None] * H * root + np.eye(b.size)).solve(root * b))
 
 
 def pivoted_cholesky(

@@ -16,11 +16,12 @@ from ._problem import Problem, State
 _GROWTH = 64
 # Kernels taken into it at once, and how alike (as a cosine) two of them may be.
 _PICKS = 6
-_ALIKE = 0.5
+_ALIKE = 0.65
 # Newton steps on a working set before it grows again, at the most; a step that brings less than this
-# part of what the others brought is the last.
+# part of what the others brought is the last. For a start the set may grow earlier: what is left to
+# gain on it is gained together with what it grows by.
 _INNER = 4
-_SETTLED = 0.01
+_SETTLED, _SETTLED_START = 0.01, 0.1
 _HALVINGS = 30
 # A step that promises less than this part of the objective is lost in its rounding.
 _LAST_DIGIT = 1e-15
@@ -70,9 +71,10 @@ class Proximal(Component):
         working = self._working_set(problem, state)
         part = problem.keep(working)
         inner = replace(state, w=state.w[working], gradient=None, metric=None)
+        settled, tol = (_SETTLED, 1e-10) if self.certify else (_SETTLED_START, 1e-3)
         for _ in range(_INNER):
-            before, inner = inner, _newton_lasso(part, inner, 1e-10 if self.certify else 1e-3)
-            if inner.objective - before.objective <= _SETTLED * (inner.objective - state.objective):
+            before, inner = inner, _newton_lasso(part, inner, tol)
+            if inner.objective - before.objective <= settled * (inner.objective - state.objective):
                 break
         if self.fit_noise:
             inner = part.relearn(inner)
