@@ -296,17 +296,18 @@ def damped_least_squares(A: Array, b: Array, damping: float) -> Array:
 
 
 def solve_semidefinite(H: Array, b: Array) -> Array:
-    """Solve ``H x = b`` with every diagonal element raised by 1e-10 of itself.
+    """Solve ``H x = b``, for one or more b, with every diagonal element raised by 1e-10 of itself.
 
     Columns that repeat each other make ``H`` singular; they then share the answer.
     """
-    matrix = H.copy()
-    matrix.flat[:: b.size + 1] *= 1 + 1e-10
-    _, x, failed = lapack.dposv(matrix, b, lower=1) if b.size else (None, b, False)
-    if not failed:
-        return np.asarray(x)
-    root = 1 / np.sqrt(np.maximum(np.diag(H) * 1e-10, np.finfo(float).tiny))
-    return np.asarray(root * Factor(root[:, None] * H * root + np.eye(b.size)).solve(root * b))
+    more, tiny = 1e-10 * np.diag(H), np.finfo(float).tiny
+    if more.size and more.min() > tiny:
+        _, x, failed = lapack.dposv(H + np.diag(more), b, lower=1)
+        if not failed:
+            return np.asarray(x)
+    root = 1 / np.sqrt(np.maximum(more, tiny))
+    factor = Factor(root[:, None] * H * root + np.eye(len(H)))
+    return np.asarray((root * factor.solve((root * b.T).T).T).T)
 
 
 def pivoted_cholesky(
