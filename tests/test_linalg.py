@@ -315,3 +315,19 @@ def test_shift_undoes_centring(solve, intercept):
     np.testing.assert_allclose(m_shifted, m)
     np.testing.assert_allclose(v_shifted, v)
     assert shifted.effective == centred.effective
+
+
+def test_solve_semidefinite_leaves_an_empty_column_alone():
+    Phi, _, z, _ = problem(40, 3)
+    with_nothing = np.column_stack([Phi, np.zeros(40)])
+    x = solve_semidefinite(with_nothing.T @ with_nothing, with_nothing.T @ z)
+    np.testing.assert_allclose(x, [*solve_semidefinite(Phi.T @ Phi, Phi.T @ z), 0.0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("columns", [3, 4])
+def test_solve_semidefinite_of_several_sides(columns):
+    Phi, _, z, _ = problem(40, 3)
+    Phi = np.column_stack([Phi, np.zeros(40)])[:, :columns]  # the fourth takes the way of singular ones
+    b = Phi.T @ np.column_stack([z, z**2])
+    one_by_one = [solve_semidefinite(Phi.T @ Phi, side) for side in b.T]
+    np.testing.assert_allclose(solve_semidefinite(Phi.T @ Phi, b), np.transpose(one_by_one), rtol=1e-9)

@@ -12,7 +12,7 @@ from laconic.datasets import (
     make_sparse_classification,
     make_sparse_regression,
 )
-from laconic.solvers import EM
+from laconic.solvers import EM, Newton
 
 SEEDS = range(10)
 N_SPLITS = 20
@@ -33,6 +33,22 @@ def test_the_support_of_a_regression_is_recovered(rho):
     right, wrong = np.mean(counts, axis=0)
     assert right >= 9.9, counts
     assert wrong <= 0.5, counts
+
+
+def test_a_feature_that_the_start_has_cancelled_comes_back():
+    X, y, coef = make_sparse_regression(150, 500, n_relevant=10, rho=0.7, random_state=1000)
+    assert found(SparseBayesRegressor().fit(X, y), coef) == (10, 0)
+
+
+@pytest.mark.parametrize("solver", ["auto", Newton(rate=0.03)], ids=["auto", "one rate"])
+@pytest.mark.parametrize("seed", [7, 13, 22])
+def test_wide_kernels_with_a_penalised_intercept_find_a_small_contrast(seed, solver):
+    # All kernels are alike, and the first alone says next to nothing: no reason for an empty model.
+    rng, y = np.random.default_rng(seed), np.arange(80) % 2
+    size, contrast = rng.normal(size=(80, 1)), np.outer(2 * y - 1, [1, -1, 0, 0, 0])
+    X = StandardScaler().fit_transform(size + 0.15 * rng.normal(size=(80, 5)) + 0.15 * contrast)
+    model = SparseBayesClassifier(kernel="rbf", gamma=1 / 32, penalize_intercept=True, solver=solver)
+    assert model.fit(X, y).score(X, y) > 0.8
 
 
 def test_the_support_of_a_classifier_is_recovered():

@@ -296,14 +296,18 @@ def damped_least_squares(A: Array, b: Array, damping: float) -> Array:
 
 
 def solve_semidefinite(H: Array, b: Array) -> Array:
-    """Solve ``H x = b`` with every diagonal element raised by 1e-10 of itself.
+    """Solve ``H x = b``, for one or more b, with every diagonal element raised by 1e-10 of itself.
 
     Columns that repeat each other make ``H`` singular; they then share the answer.
     """
-    root = 1 / np.sqrt(np.maximum(np.diag(H) * 1e-10, np.finfo(float).tiny))
-    matrix = root[:, None] * H * root
-    matrix.flat[:: root.size + 1] += 1.0
-    return np.asarray(root * Factor(matrix).solve(root * b))
+    more, tiny = 1e-10 * np.diag(H), np.finfo(float).tiny
+    if more.size and more.min() > tiny:
+        _, x, failed = lapack.dposv(H + np.diag(more), b, lower=1)
+        if not failed:
+            return np.asarray(x)
+    root = 1 / np.sqrt(np.maximum(more, tiny))
+    factor = Factor(root[:, None] * H * root + np.eye(len(H)))
+    return np.asarray((root * factor.solve((root * b.T).T).T).T)
 
 
 def pivoted_cholesky(

@@ -66,7 +66,7 @@ class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
     n_jobs : int or None, default=None
         Workers for the one-against-rest problems of more than two classes.
     warm_start : bool, default=False
-        Start from the previous answer; a prior that absorbs zeros then only prunes further.
+        Start from the previous answer; a prior that absorbs zeros then mostly prunes.
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconic.solvers.Record` after every iteration; returning
         ``True`` stops the fit. See :mod:`laconic.interop.progress`.

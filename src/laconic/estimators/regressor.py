@@ -60,7 +60,7 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
     n_jobs : int or None, default=None
         Unused by a single output; here so that all estimators share it.
     warm_start : bool, default=False
-        Start from the previous answer; a prior that absorbs zeros then only prunes further.
+        Start from the previous answer; a prior that absorbs zeros then mostly prunes.
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconic.solvers.Record` after every iteration; returning
         ``True`` stops the fit.

@@ -100,19 +100,44 @@ def squared_distances(X: Any, C: Any) -> Array:
     few = B.shape[0] <= _FEW < A.shape[0]
     if few:
         A, B = B, A
-    norms = row_norms(A, squared=True)[:, None]
-    if not (np.isfinite(norms).all() and np.isfinite(B.sum())):
+    norms, others = row_norms(A, squared=True), row_norms(B, squared=True)
+    if not (np.isfinite(norms).all() and np.isfinite(others).all()):
         raise ValueError("A kernel needs finite numbers, got NaN or infinity.")
-    sq: Array = safe_sparse_dot(A, -2 * B.T, dense_output=True)
-    sq += norms
-    sq += row_norms(B, squared=True)
-    sq[sq < ROUNDING * norms] = 0.0
+    sq = _expanded(A, B, norms, others)
+    _zero_equal_rows(sq, norms)
     sq = sq.astype(dtype, copy=False)
     if unit != 1.0:
         with np.errstate(over="ignore"):
             sq *= unit  # twice, since zero times an infinite unit^2 would be NaN
             sq *= unit
     return sq.T if few else sq
+
+
+def _expanded(A: Any, B: Any, a: Array, b: Array) -> Array:
+    """Return ``a_i + b_j - 2 A_i . B_j`` for the squared lengths a and b of the rows."""
+    if is_sparse(A) or is_sparse(B):
+        sq: Array = np.ascontiguousarray(safe_sparse_dot(A, -2 * B.T, dense_output=True))
+        sq += a[:, None]
+        sq += b
+        return sq
+    # One product of (-2 A, a, 1) and (B, 1, b): two more passes over the matrix would cost as much.
+    return np.asarray(_bordered(-2 * A, a, 1.0) @ _bordered(B, 1.0, b).T)
+
+
+def _bordered(A: Array, next_to_last: Array | float, last: Array | float) -> Array:
+    """Return the matrix with two more columns."""
+    n, p = A.shape
+    wide = np.empty((n, p + 2))
+    wide[:, :p], wide[:, p], wide[:, p + 1] = A, next_to_last, last
+    return wide
+
+
+def _zero_equal_rows(sq: Array, norms: Array) -> None:
+    """Put to zero, in place, what cannot be told from it: see ``ROUNDING``."""
+    flat = sq.ravel()  # a view: the matrix has just been made
+    # Almost none are below the largest bound, and only those are held against their own.
+    near = np.flatnonzero(flat < ROUNDING * norms.max())
+    flat[near[flat[near] < ROUNDING * norms[near // sq.shape[1]]]] = 0.0
 
 
 def dot_products(X: Any, C: Any) -> Array:

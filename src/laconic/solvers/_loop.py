@@ -15,11 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._protocols import Array, Index, Prior
+from ..linalg import solve_semidefinite
 from ._problem import Problem, State
 
 # A weight whose whole contribution to the latent is below this many standard errors cannot come back
 # under a prior that absorbs zeros, and nobody would miss it.
 _NEGLIGIBLE = 1e-7
+# Columns that are looked at again when a start may have missed them, and the part of a column that the
+# others must not be able to say.
+_MISSED = 10
+_ALONE = 0.1
 # How often optimality may be re-checked and pruned columns brought back before we say so.
 _MAX_REVIVALS = 10
 
@@ -111,6 +116,8 @@ def solve(
         stopped = callback is not None and bool(callback(history[-1]))
         if message is not None and solver.prunes and revivals < _MAX_REVIVALS:
             revived = _wrongly_pruned(full, active, state)
+            if getattr(solver, "looks_again", False):
+                revived = np.append(revived, _sorely_missed(full, active, state))
             if revived.size:
                 revivals, message = revivals + 1, None
                 problem, state, active = _revive(full, state, active, revived)
@@ -231,11 +238,43 @@ def _wrongly_pruned(full: Problem, active: Index, state: State) -> Index:
     return np.flatnonzero(excess)
 
 
+def _sorely_missed(full: Problem, active: Index, state: State) -> Index:
+    """Return the column that is missed most, if any is beyond doubt, under a prior without a level.
+
+    Zero absorbs under such a prior, so what a start has left out by mistake (features whose effects
+    cancel at first) would stay out. It lets go of a column that is worth less than ``2 / variance(1)``
+    nats, twice its strength. Beyond that, chance brings ``log p + log(n) / 2`` nats at the most: the
+    price of a column in the extended BIC. On many rows the start has had every column in.
+    """
+    n, p = float(full.weight.sum()), full.design.shape[1]
+    if active.size == p or full.many_rows or np.isfinite(full.prior.penalty(np.zeros(1))[0]):
+        return active[:0]
+    slope, sharpest = full.design.rmatvec(full.weight * state.slope), state.curvature.max()
+    # At least, since the curvature is nowhere larger: what each would bring if the others stayed.
+    worth = slope**2 / np.maximum(2 * sharpest * full.squares, np.finfo(float).tiny)
+    worth[active] = 0.0
+    price = 2 / float(full.prior.variance(np.ones(1))[0]) + np.log(p) + np.log(n) / 2
+    first = np.argsort(-worth, kind="stable")[:_MISSED]
+    first = first[worth[first] > _ALONE * price]
+    if not first.size:
+        return active[:0]
+    # With the others adapting, its curvature is a Schur complement: larger nats, if it is unlike them.
+    gram, k = full.keep(np.append(active, first)).metric(state).gram, active.size
+    own = np.diag(gram)[k:]
+    left = own - np.sum(gram[:k, k:] * solve_semidefinite(gram[:k, :k], gram[:k, k:]), axis=0)
+    worth = slope[first] ** 2 / (2 * np.maximum(left, _ALONE * own))
+    best = int(np.argmax(worth))
+    return np.asarray(first[[best]] if worth[best] > price else first[:0])
+
+
 def _revive(full: Problem, state: State, active: Index, revived: Index) -> tuple[Problem, State, Index]:
     """Return problem and state with these columns back, at a small weight."""
-    joined = np.concatenate([active, revived])
+    joined, alone = np.concatenate([active, revived]), full.keep(revived)
     order = np.argsort(joined)
-    w = np.concatenate([state.w, _first_weight(full.keep(revived), state)])[order]
+    first = _first_weight(alone, state)
+    if np.isinf(full.prior.kink):  # small ones would die again: at the weight that is best alone
+        first = alone.gradient(state) / np.maximum(alone.curvature(state), np.finfo(float).tiny)
+    w = np.concatenate([state.w, first])[order]
     problem = full.keep(joined[order])
     new = _carry_on(state, problem.state(w, state.b, state.likelihood))
     return problem, new, joined[order]

@@ -159,22 +159,23 @@ def best_start(problem: Problem, solver: Solver) -> State:
     """
     if problem.empty().likelihood is not problem.likelihood:
         return l1_start(problem)  # a regression's own start has not been seen to lose its way
-    found = []
-    for rate in _KERNEL_RATES:
-        start = l1_start(problem, rate)
+    found, start = [], None
+    for rate in _KERNEL_RATES:  # descending: each lasso goes on from the last
+        start = l1_start(problem, rate, start)
         answer = solve(problem, solver, start=start, max_iter=100, tol=1e-6)
         log_p = answer.state.likelihood.log_prob(problem.y, answer.state.f)
         found.append((float(problem.weight @ log_p) - 2.0 * answer.active.size, start))
     return max(found, key=lambda pair: pair[0])[1]
 
 
-def l1_start(problem: Problem, rate: float | None = None) -> State:
+def l1_start(problem: Problem, rate: float | None = None, begin: State | None = None) -> State:
     r"""Return the lasso solution at the noise's own level, in the columns' own units.
 
     Each weight is measured in standard errors, :math:`s_j = \sqrt{\phi_j^T R \phi_j}` at the empty
     model, and penalised at a fixed part of :math:`\sqrt{2\log p}`, so neither the units of a column
     nor those of the target matter. The standard errors are found together with the lasso (for a
-    regression this is the scaled lasso), starting from above.
+    regression this is the scaled lasso), starting from above. The lasso is convex: ``begin`` only saves
+    the way there.
     """
     state = problem.empty()
     learns_noise = state.likelihood is not problem.likelihood
@@ -189,7 +190,7 @@ def l1_start(problem: Problem, rate: float | None = None) -> State:
             level = max(level, float(ndtri(1 - min(_CROWD / (2 * candidates), 0.5))))
         fixed = replace(problem, prior=Laplace(rate=level), scale=np.where(scale > 0, scale, 1.0))
         lasso = Proximal(fit_noise=False, certify=False)
-        start = fixed.seen(state)
+        start = fixed.seen(state if begin is None else begin)
         answer = solve(fixed, lasso, start=start, max_iter=100, tol=_start_tol(problem)).state
         before, state = state, problem.relearn(answer)
         if problem.kernels and state.likelihood is answer.likelihood:

@@ -44,6 +44,7 @@ class Newton(Component):
     """
 
     prunes = True
+    looks_again = True  # for what a start that makes zeros may have left out
 
     def __init__(
         self, start: Literal["auto", "ridge", "l1"] = "auto", rate: float | None = None

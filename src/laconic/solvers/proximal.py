@@ -16,11 +16,12 @@ from ._problem import Problem, State
 _GROWTH = 64
 # Kernels taken into it at once, and how alike (as a cosine) two of them may be.
 _PICKS = 6
-_ALIKE = 0.5
+_ALIKE = 0.65
 # Newton steps on a working set before it grows again, at the most; a step that brings less than this
-# part of what the others brought is the last.
+# part of what the others brought is the last. For a start the set may grow earlier: what is left to
+# gain on it is gained together with what it grows by.
 _INNER = 4
-_SETTLED = 0.01
+_SETTLED, _SETTLED_START = 0.01, 0.1
 _HALVINGS = 30
 # A step that promises less than this part of the objective is lost in its rounding.
 _LAST_DIGIT = 1e-15
@@ -70,9 +71,10 @@ class Proximal(Component):
         working = self._working_set(problem, state)
         part = problem.keep(working)
         inner = replace(state, w=state.w[working], gradient=None, metric=None)
+        settled, tol = (_SETTLED, 1e-10) if self.certify else (_SETTLED_START, 1e-3)
         for _ in range(_INNER):
-            before, inner = inner, _newton_lasso(part, inner, 1e-10 if self.certify else 1e-3)
-            if inner.objective - before.objective <= _SETTLED * (inner.objective - state.objective):
+            before, inner = inner, _newton_lasso(part, inner, tol)
+            if inner.objective - before.objective <= settled * (inner.objective - state.objective):
                 break
         if self.fit_noise:
             inner = part.relearn(inner)
@@ -96,9 +98,13 @@ class Proximal(Component):
     def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
         """Return a sentence if the certificate of optimality holds."""
         if not self.certify:
-            if not problem.crowded and _promise(problem, new) <= tol * problem.weight.sum():
+            enough = tol * float(problem.weight.sum())
+            if not problem.crowded and _promises(problem, new).sum() <= enough:
                 return f"converged: no columns promise more than {tol:g} nats per observation"
-            return flat(problem, old, new, tol)
+            still = flat(problem, old, new, tol)
+            # Wide kernels that are all alike come one at a time, and the first may bring nothing.
+            waits = still and problem.crowded and _promises(problem, new).max(initial=0.0) > enough
+            return None if waits else still
         residual = optimality(problem, new)
         if residual <= _CERTIFICATE * np.sqrt(tol):
             return f"converged: optimal to {residual:.1e} of the rate"
@@ -113,13 +119,13 @@ def _excess(problem: Problem, state: State) -> Array:
     return np.where(state.w != 0, 0.0, np.maximum(excess, 0.0))
 
 
-def _promise(problem: Problem, state: State) -> float:
-    """Return the nats that the columns that are out would bring if they did not overlap.
+def _promises(problem: Problem, state: State) -> Array:
+    """Return the nats that each column that is out would bring alone.
 
     In the units of ``scale`` the curvature along each of them is about one.
     """
     excess = _excess(problem, state)
-    return float(np.sum((excess if problem.scale is None else excess / problem.scale) ** 2)) / 2
+    return np.asarray((excess if problem.scale is None else excess / problem.scale) ** 2 / 2)
 
 
 def _apart(problem: Problem, excess: Array) -> Index:
