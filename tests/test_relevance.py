@@ -13,17 +13,17 @@ from threadpoolctl import threadpool_limits
 
 import reference_rvm as naive
 from laconic import GridRVMClassifier, GridRVMRegressor, RVMClassifier, RVMRegressor
-from laconic.datasets import make_grid
+from laconic.datasets import make_grid, make_ripley, make_sinc
 from laconic.design import DenseDesign, FactoredDesign, SparseDesign
 from laconic.likelihoods import Gaussian, Logistic, Probit
 from laconic.linalg import Quadratic, ridge_dual, ridge_primal
 from laconic.priors import Jeffreys
 from laconic.relevance import Belief, Evidence, Sequential, Variational
+from laconic.relevance._bottom_up import worth
 from laconic.relevance._mode import find_mode
 from laconic.relevance._pace import Pace
 from laconic.relevance._settle import Local, settle
 from laconic.relevance._start import first_precision
-from laconic.relevance.sequential import worth
 from laconic.solvers import Problem, solve
 
 LIKELIHOODS = {
@@ -444,10 +444,36 @@ def test_sequential_and_evidence_agree_on_features(seed, kind):
     np.testing.assert_allclose(up.w, down.w, rtol=0, atol=5e-2 * np.abs(up.w).max())
 
 
+@pytest.mark.parametrize("seed", range(3_000, 3_004))
+@pytest.mark.parametrize("n", [50, 100])
+@pytest.mark.parametrize("kind", ["sinc", "ripley"])
+def test_sequential_and_evidence_agree_on_a_small_problem_with_kernels(kind, n, seed):
+    """Each way has its own maxima, up to 17 nats apart; a small problem is solved from both ends."""
+    make, table = (make_sinc, RVMRegressor) if kind == "sinc" else (make_ripley, RVMClassifier)
+    X, y = make(n, random_state=seed)
+    gamma = 1 / 18 if kind == "sinc" else 2.0
+    up, down = (table(gamma=gamma, inference=how).fit(X, y) for how in ("sequential", "evidence"))
+    assert abs(up.history_[-1].objective - down.history_[-1].objective) <= 1e-3
+
+
+def test_more_columns_than_observations_are_not_searched_from_both_ends(monkeypatch):
+    """The other end of such a problem may be a model without noise, of boundless evidence."""
+    monkeypatch.setattr("laconic.relevance.sequential.everything", None)
+    state = solve(ask("gaussian", 10, 20), Sequential(), **TOP).state
+    assert not state.compared
+
+
+def test_evidence_does_not_end_with_hundreds_of_kernels():
+    """Seven say what they say, and the evidence of hundreds was a maximum that no deletion left."""
+    X, y = make_sinc(2_000, random_state=1_025)
+    model = RVMRegressor(gamma=1 / 18, inference="evidence").fit(X, y)
+    assert model.n_relevant_ < 20
+
+
 @pytest.mark.parametrize("solver", [Sequential(), Evidence()], ids=["sequential", "evidence"])
 @pytest.mark.parametrize("kind", ["gaussian", "logistic"])
 def test_no_column_would_pay_for_itself_in_the_end(kind, solver):
-    """With kernels the two may end at different maxima; both are maxima."""
+    """With kernels there are many maxima; either way ends at one."""
     rng = np.random.default_rng(0)
     x = np.sort(rng.uniform(-4, 4, size=60))
     f = np.sinc(x) * 3

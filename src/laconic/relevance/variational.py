@@ -77,8 +77,10 @@ class Variational(Component):
     """
 
     prunes = False  # the loop's pruning is for single weights; here whole slices go
-    # All columns are weighted through the factors until slices go.
-    rank_tol = 1e-8
+
+    def rank_tol(self, n_columns: int) -> float:
+        """Return the tolerance for a low-rank design: all columns are weighted through its factors."""
+        return 1e-8
 
     def __init__(
         self,
