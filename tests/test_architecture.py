@@ -23,7 +23,7 @@ LONGEST = 400
 LAYERS = [
     {"_protocols", "_component", "special", "datasets"},
     {"priors", "likelihoods", "kernels"},
-    {"basis", "design", "linalg", "posterior"},
+    {"basis", "design", "linalg", "magnitude", "posterior"},
     {"solvers", "projection"},
     {"relevance"},
     {"estimators"},

@@ -160,6 +160,18 @@ def test_factor_of_an_indefinite_matrix():
     assert factor.log_det == pytest.approx(np.log(1e20 * v @ v), rel=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e5])
+def test_squares_of_many_columns_in_the_metric_of_a_factor(scale):
+    """Through the inverse of the root or, where that could cancel, through solves; in blocks."""
+    rng = np.random.default_rng(0)
+    T = scale * rng.normal(size=(60, 30_000))
+    before = T.copy()
+    M = np.eye(60) + T @ T.T / 1_000
+    expected = np.einsum("ij,ij->j", T, np.linalg.solve(M, T))
+    np.testing.assert_allclose(Factor(M).squares(T), expected, rtol=1e-9)
+    np.testing.assert_array_equal(T, before)
+
+
 def test_factor_of_a_definite_matrix():
     A = np.random.default_rng(0).normal(size=(5, 5))
     M, b = A @ A.T + np.eye(5), np.arange(10.0).reshape(5, 2)

@@ -13,15 +13,17 @@ from threadpoolctl import threadpool_limits
 
 import reference_rvm as naive
 from laconic import GridRVMClassifier, GridRVMRegressor, RVMClassifier, RVMRegressor
+from laconic.datasets import make_grid, make_ripley, make_sinc
 from laconic.design import DenseDesign, FactoredDesign, SparseDesign
 from laconic.likelihoods import Gaussian, Logistic, Probit
 from laconic.linalg import Quadratic, ridge_dual, ridge_primal
 from laconic.priors import Jeffreys
-from laconic.relevance import Evidence, Sequential, Variational
+from laconic.relevance import Belief, Evidence, Sequential, Variational
+from laconic.relevance._bottom_up import worth
 from laconic.relevance._mode import find_mode
+from laconic.relevance._pace import Pace
 from laconic.relevance._settle import Local, settle
 from laconic.relevance._start import first_precision
-from laconic.relevance.sequential import worth
 from laconic.solvers import Problem, solve
 
 LIKELIHOODS = {
@@ -283,6 +285,32 @@ def test_both_methods_end_at_the_same_bound_where_nothing_is_dropped(kind, combi
 # ---- 4. dual = primal = explicit inverses ------------------------------------------------------------
 
 
+def test_a_precision_goes_faster_ahead_and_slower_when_it_turns():
+    pace = Pace.first(np.array([1.0, -1.0, 1.0]))
+    assert (pace.multiple == 1).all()
+    pace = pace.then(np.array([0.5, 0.5, 0.0])).keep(np.array([0, 1]))
+    assert pace.multiple[0] > 1 > pace.multiple[1]
+    for _ in range(20):
+        pace = pace.then(-pace.change * [-1, 1])
+    np.testing.assert_allclose(pace.multiple, [2.0, 0.7])
+
+
+@pytest.mark.parametrize("combine", COMBINE)
+def test_a_wide_grid_needs_few_passes_over_its_columns(combine, monkeypatch):
+    """What a fit costs is the columns of all its solves; striking a slice at a time takes more."""
+    X, y, _ = make_grid(150, (60, 25), relevant=(5, 3), kind="regression", random_state=1_006)
+    seen, of = [], Belief.of.__func__
+
+    def count(cls, problem, *args, **kwargs):
+        seen.append(problem.design.shape[1] / 1_500)
+        return of(cls, problem, *args, **kwargs)
+
+    monkeypatch.setattr(Belief, "of", classmethod(count))
+    model = GridRVMRegressor(combine=combine).fit(X, y)
+    assert model.status_.converged
+    assert sum(seen) < 60
+
+
 def designs(n, p, seed):
     """Return each kind of design beside its matrix."""
     rng = np.random.default_rng(seed)
@@ -324,6 +352,7 @@ def test_dual_and_primal_are_the_explicit_inverse(n, p, intercept, decades, seed
             assert answer.intercept == pytest.approx(mu[p] if intercept else 0.0, rel=1e-8, abs=1e-8)
             learnt = 1 - np.diag(Sigma)[:p] / variance
             np.testing.assert_allclose(answer.learnt(), learnt, rtol=1e-8, atol=1e-8, err_msg=case)
+            assert answer.n_learnt == pytest.approx(learnt.sum(), rel=1e-8, abs=1e-8)
             assert answer.log_det == pytest.approx(naive.log_det(whole), rel=1e-8, abs=1e-8)
             v = np.einsum("ij,jk,ik->i", D, Sigma, D)
             ours = answer.latent_variance(design, r)
@@ -415,10 +444,36 @@ def test_sequential_and_evidence_agree_on_features(seed, kind):
     np.testing.assert_allclose(up.w, down.w, rtol=0, atol=5e-2 * np.abs(up.w).max())
 
 
+@pytest.mark.parametrize("seed", range(3_000, 3_004))
+@pytest.mark.parametrize("n", [50, 100])
+@pytest.mark.parametrize("kind", ["sinc", "ripley"])
+def test_sequential_and_evidence_agree_on_a_small_problem_with_kernels(kind, n, seed):
+    """Each way has its own maxima, up to 17 nats apart; a small problem is solved from both ends."""
+    make, table = (make_sinc, RVMRegressor) if kind == "sinc" else (make_ripley, RVMClassifier)
+    X, y = make(n, random_state=seed)
+    gamma = 1 / 18 if kind == "sinc" else 2.0
+    up, down = (table(gamma=gamma, inference=how).fit(X, y) for how in ("sequential", "evidence"))
+    assert abs(up.history_[-1].objective - down.history_[-1].objective) <= 1e-3
+
+
+def test_more_columns_than_observations_are_not_searched_from_both_ends(monkeypatch):
+    """The other end of such a problem may be a model without noise, of boundless evidence."""
+    monkeypatch.setattr("laconic.relevance.sequential.everything", None)
+    state = solve(ask("gaussian", 10, 20), Sequential(), **TOP).state
+    assert not state.compared
+
+
+def test_evidence_does_not_end_with_hundreds_of_kernels():
+    """Seven say what they say, and the evidence of hundreds was a maximum that no deletion left."""
+    X, y = make_sinc(2_000, random_state=1_025)
+    model = RVMRegressor(gamma=1 / 18, inference="evidence").fit(X, y)
+    assert model.n_relevant_ < 20
+
+
 @pytest.mark.parametrize("solver", [Sequential(), Evidence()], ids=["sequential", "evidence"])
 @pytest.mark.parametrize("kind", ["gaussian", "logistic"])
 def test_no_column_would_pay_for_itself_in_the_end(kind, solver):
-    """With kernels the two may end at different maxima; both are maxima."""
+    """With kernels there are many maxima; either way ends at one."""
     rng = np.random.default_rng(0)
     x = np.sort(rng.uniform(-4, 4, size=60))
     f = np.sinc(x) * 3

@@ -9,53 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import linalg
 from scipy.linalg import blas, lapack
-from scipy.sparse import issparse
 
 from ._protocols import Array, Design, Index
 
-
-def check_largest(
-    values: Any,
-    what: str = "columns of the model",
-    remedy: str = "the features first, for example with StandardScaler",
-) -> None:
-    """Raise, in one sentence, if these values cannot be squared and summed safely."""
-    if squares_safely(values):
-        return
-    entries = _entries(values)
-    largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
-    if not largest <= _LARGEST:
-        raise ValueError(
-            f"The {what} reach {largest:.1e}, too large to square safely; rescale {remedy}."
-        )
-
-
-def squares_safely(values: Any) -> bool:
-    """Whether one quick pass finds these values finite and no larger than can be squared safely.
-
-    No entry is larger than the root of all squares. ``False`` means that one has to look closer.
-    """
-    entries = _entries(values)
-    if not entries.flags.forc:
-        return False
-    flat = entries.ravel(order="K")
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.sqrt(np.dot(flat, flat)) <= _LARGEST)
-
-
-def _entries(values: Any) -> Array:
-    sparse: bool = issparse(values)
-    return values.data if sparse else np.asarray(values)
-
-
-# Four such entries and a prior's variance may meet in one product.
-_LARGEST = 1e64
+# Entries of a block of rows that is worked on while it is in the cache.
+_IN_CACHE = 2**16
+# With a diagonal below this nothing large cancels: the inverse of the root is as good as a solve.
+_TAME = 1e6
 
 
 def _cholesky(matrix: Array) -> tuple[Array, bool]:
@@ -95,6 +62,7 @@ class Factor:
     def __init__(self, matrix: Array) -> None:
         lower, failed = _cholesky(matrix)
         self._lower = None if failed else lower
+        self._tame = not failed and matrix.diagonal().max(initial=0.0) <= _TAME
         if failed:
             values, self._vectors = symmetric_eigen(matrix)
             self._values = np.maximum(values, 1.0)
@@ -104,6 +72,25 @@ class Factor:
         if self._lower is not None:
             return _forward(self._lower, b)
         return np.asarray(((self._vectors.T @ b).T / np.sqrt(self._values)).T)
+
+    @cached_property
+    def inverse_root(self) -> Array:
+        """``H`` with ``H'H = M^-1``."""
+        size = self._values.size if self._lower is None else self._lower.shape[0]
+        return self.whiten(np.eye(size))
+
+    def squares(self, b: Array) -> Array:
+        """Return ``b' M^-1 b`` for each column, a block at a time so that it stays in the cache."""
+        found, root = np.empty(b.shape[1]), np.asfortranarray(self.inverse_root)
+        step = max(1, 8 * _IN_CACHE // max(b.shape[0], 1))
+        for start in range(0, b.shape[1], step):
+            h = b[:, start : start + step].copy()
+            if self._tame:  # a product is twice as fast as a solve
+                h = blas.dtrmm(1.0, root, h.T, side=1, lower=1, trans_a=1, overwrite_b=1).T
+            else:
+                h = self.whiten(h)
+            found[start : start + step] = np.einsum("ij,ij->j", h, h)
+        return found
 
     def solve(self, b: Array) -> Array:
         """Return ``M^-1 b``."""
@@ -167,15 +154,20 @@ class Ridge:
         """Log-determinant of ``I + D G D``, the same in both forms."""
         return self.factor.log_det
 
+    @property
+    def n_learnt(self) -> float:
+        """Effective number of parameters, the sum of :meth:`learnt` at a small part of its price."""
+        size = self.root.size if self.dual is None else self.dual.shape[0]
+        return size - float((self.factor.inverse_root**2).sum())
+
     def learnt(self) -> Array:
         r"""Return how far the data settle each weight, :math:`\gamma_k = 1 - \Sigma_{kk}/D_k^2`.
 
         The sum is the effective number of parameters.
         """
         if self.dual is None:
-            return np.asarray(1 - (self.factor.whiten(np.eye(self.root.size)) ** 2).sum(axis=0))
-        whitened = self.factor.whiten(self.dual)
-        return np.asarray(np.einsum("ij,ij->j", whitened, whitened))
+            return np.asarray(1 - (self.factor.inverse_root**2).sum(axis=0))
+        return self.factor.squares(self.dual)
 
     def latent_variance(self, design: Design, r: Array) -> Array:
         """Return the variance of the latent at each training row, intercept included."""
@@ -185,7 +177,7 @@ class Ridge:
             return np.asarray(np.einsum("ij,ij->i", away, away) + self.spread)
         # R^(1/2) Phi Sigma Phi' R^(1/2) = T T' (I + T T')^-1 = I - (I + T T')^-1.
         if self.rows is None:
-            leverage = 1 - (self.factor.whiten(np.eye(self.dual.shape[0])) ** 2).sum(axis=0)
+            leverage = 1 - (self.factor.inverse_root**2).sum(axis=0)
         else:
             leverage = (self.rows**2).sum(axis=1) - (self.factor.whiten(self.rows.T) ** 2).sum(axis=0)
         return np.asarray(np.maximum(leverage, 0.0) / r + self.spread)
@@ -248,10 +240,6 @@ class Quadratic:
 def ridge_primal(design: Design, r: Array, z: Array, variance: Array, *, intercept: bool) -> Ridge:
     """Solve through ``I + D G D``, of the number of columns."""
     return Quadratic.of(design, r, z, intercept=intercept).ridge(variance)
-
-
-# Entries of a block of rows that is worked on while it is in the cache.
-_IN_CACHE = 2**16
 
 
 def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept: bool) -> Ridge:

@@ -36,11 +36,9 @@ class GaussianPosterior:
     def from_ridge(cls, answer: Ridge) -> Self:
         """Return the posterior whose mode and curvature are this ridge problem's."""
         common = (answer.weights, answer.intercept, answer.centre, answer.spread)
-        k = answer.root.size
         if answer.dual is None:
             root = answer.factor.whiten(np.diag(answer.root))
-            unlearnt = float((answer.factor.whiten(np.eye(k)) ** 2).sum())
-            return cls(*common, root, None, k - unlearnt)
+            return cls(*common, root, None, answer.n_learnt)
         # T = U s V': what the data have learnt along V is s^2 / (1 + s^2).
         values, U = symmetric_eigen(answer.dual @ answer.dual.T)
         seen = values > values[-1] * 1e-14 if values.size else values > 0

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._protocols import Array, Basis, Design, Index
-from ..linalg import check_largest
+from ..magnitude import check_largest
 from .dense import DenseDesign
 from .factored import FactoredDesign
 from .sparse import SparseDesign

@@ -21,7 +21,7 @@ from .._component import is_count, is_positive
 from .._protocols import Array, Basis, Index
 from ..basis import Features, KernelBasis, Monomials, WithConstant
 from ..kernels import resolve_kernel
-from ..linalg import check_largest, squares_safely
+from ..magnitude import check_largest, squares_safely
 from ._callbacks import CallbackSupportMixin
 from ._fit import Fit, join
 from ._validation import ROWS, check_weight, resolve_gamma

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._protocols import Array
 from ..likelihoods import REGISTRY as LIKELIHOODS
 from ..likelihoods import Binary
-from ..linalg import check_largest
+from ..magnitude import check_largest
 from ..posterior import GaussianPosterior
 from ._coupling import couple
 

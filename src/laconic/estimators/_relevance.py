@@ -37,7 +37,7 @@ class RelevanceBase(KernelModel):
         basis = self._make_basis(X, weight)
         solver = self._make_solver()
         solver.check()
-        tol = solver.rank_tol if self.rank_tol == "auto" else self.rank_tol
+        tol = solver.rank_tol(basis.n_columns) if self.rank_tol == "auto" else self.rank_tol
         built = build_design(
             basis, X, weight, centre=bool(self.fit_intercept), tol=tol, max_rank=int(self.max_rank)
         )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._protocols import Array, Likelihood
+from .._protocols import Likelihood
 from ..linalg import ridge, symmetric_eigen
 from ..priors import GeneralizedGaussian
 from ..relevance import find_mode, first_precision, refit_by_degrees
@@ -123,12 +123,11 @@ def _by_the_evidence(
         enough = tol if step <= same else max(tol, _ROUGH)
         answer = solve(question, solver, start=here, max_iter=left, tol=enough)
         left -= len(answer.history)
-        learnt = _learnt(answer.problem, answer.state)
-        effective = float(learnt.sum())
+        effective = _learnt(answer.problem, answer.state)
         wanted = rule.learn(answer.state.w, effective, unit.level)
         objective = answer.state.fit - rule.marginal(answer.state.w, effective, unit.level)
         stopped = diary.write(objective, int(np.count_nonzero(answer.state.w)))
-        noise = refit_by_degrees(problem, likelihood, answer.state.f, learnt)
+        noise = refit_by_degrees(problem, likelihood, answer.state.f, effective)
         now, then = math.log(prior.level), math.log(wanted.level)
         change = _extrapolated(before, now, then)
         step = min(step, max(abs(change), _changed(likelihood, noise)))
@@ -233,7 +232,7 @@ def _least_squares(problem: Problem, empty: State) -> tuple[State | None, float]
         variance = np.full(p, ratios[best])
         answer = ridge(problem.design, weight, target, variance, intercept=problem.intercept)
         f = problem.latent(answer.weights, answer.intercept)
-        likelihood = refit_by_degrees(problem, empty.likelihood, f, answer.learnt())
+        likelihood = refit_by_degrees(problem, empty.likelihood, f, answer.n_learnt)
         state = problem.state(answer.weights, answer.intercept, likelihood)
         return state, float(ratios[best] * total / (weight @ state.curvature))
     # Labels are no such targets: of several optima the true likelihood tells which is the best.
@@ -274,15 +273,15 @@ def _settled(
     effective = kept.size / 2  # a guess that the turns forget
     for _ in range(_TURNS):
         prior = rule.learn(here.w, effective, unit)
-        effective = float(_learnt(replace(part, prior=prior), here).sum())
+        effective = _learnt(replace(part, prior=prior), here)
     return prior
 
 
-def _learnt(problem: Problem, state: State) -> Array:
-    """Return how far the data settle each weight that is not zero."""
+def _learnt(problem: Problem, state: State) -> float:
+    """Return how many parameters the data settle, of the weights that are not zero."""
     kept = np.flatnonzero(state.w)
     part = problem if kept.size == state.w.size else problem.keep(kept)
-    return part.ridge(*problem.osculate(state), state.w[kept]).learnt()
+    return part.ridge(*problem.osculate(state), state.w[kept]).n_learnt
 
 
 def _on_all(problem: Problem, answer: Solution) -> State:

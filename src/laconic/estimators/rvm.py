@@ -55,7 +55,8 @@ class RVMClassifier(BinaryPredictions, _RVM):
         Of ``"poly"``.
     inference : {"sequential", "evidence", "variational"}, default="sequential"
         ``"sequential"`` adds, re-estimates and deletes columns [TF03]_: fast, also on many rows.
-        ``"evidence"`` starts with all columns in [T01]_. ``"variational"`` has distributions for the
+        ``"evidence"`` starts with all columns in [T01]_; up to 300 columns both go both ways and end
+        at the same maximum. ``"variational"`` has distributions for the
         precisions as well and a bound on the evidence in ``history_`` that never drops [BT00]_.
     solver : {"fast", "vb"}, default="fast"
         Of ``"variational"``; ``"vb"`` is the paper's update, with the same answers in many more steps.
@@ -72,8 +73,8 @@ class RVMClassifier(BinaryPredictions, _RVM):
         An iteration that gains less than this many nats per observation is the last.
     rank_tol : float or "auto", default="auto"
         A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest: 1e-6 where the kernels that are kept are evaluated themselves, 1e-8
-        for ``"variational"``.
+        this part of the largest: 1e-6 for ``"sequential"`` on more than 300 rows, whose factors only
+        choose, 1e-8 for ``"variational"``, 1e-10 otherwise.
     max_rank : int, default=1000
         Rank at which the factorisation stops all the same; ``status_`` says so.
     class_weight : None, dict or "balanced", default=None
@@ -222,8 +223,8 @@ class RVMRegressor(GaussianPredictions, _RVM):
         An iteration that gains less than this many nats per observation is the last.
     rank_tol : float or "auto", default="auto"
         A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest: 1e-6 where the kernels that are kept are evaluated themselves, 1e-8
-        for ``"variational"``.
+        this part of the largest: 1e-6 for ``"sequential"`` on more than 300 rows, whose factors only
+        choose, 1e-8 for ``"variational"``, 1e-10 otherwise.
     max_rank : int, default=1000
         Rank at which the factorisation stops all the same; ``status_`` says so.
     n_jobs : int or None, default=None

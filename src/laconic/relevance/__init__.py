@@ -1,10 +1,11 @@
 """Relevance: the precisions of the weights are learnt, and what is not needed gets an infinite one."""
 
 from ._belief import Belief
+from ._bottom_up import Estimate
 from ._mode import Mode, find_mode, refit_by_degrees
 from ._start import first_precision
 from .evidence import Evidence
-from .sequential import Estimate, Sequential
+from .sequential import Sequential
 from .shared import fit_shared, leave_one_out
 from .variational import Variational
 

@@ -11,7 +11,17 @@ import numpy as np
 from .._protocols import Array, Index, Likelihood
 from ..linalg import Ridge, ridge
 from ..solvers import Problem
+from ._pace import Pace
 from ._precisions import Precisions, over_slices
+
+
+def log_power(m: Array, v: Array) -> Array:
+    """Return ``log E[f^2]``."""
+    return np.log(np.maximum(m**2 + v, _TINY))
+
+
+# Where nothing is left to take a logarithm of.
+_TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -27,9 +37,11 @@ class Belief:
     m: Array  # mean and
     v: Array  # variance of the latent at the training rows
     r: Array  # precision of the surrogate that made it
+    touched: Array  # log E[f^2] where the likelihood was touched
     objective: float
     # What pruning took from or gave to the bound, which has no meaning across models.
     offset: float
+    pace: Pace | None  # of the update that made it
 
     @property
     def b(self) -> float:
@@ -72,6 +84,11 @@ class Belief:
         return over_slices(self.learnt, mode)
 
     @property
+    def coordinates(self) -> Array:
+        """What this belief was made from: logarithms of the precisions and of ``E[f^2]``."""
+        return np.append(self.precisions.log_means, self.touched)
+
+    @property
     def second(self) -> Array:
         """``E[w^2]``, eq. (18) of [GRID]."""
         return np.asarray(self.mean**2 + (1 - self.learnt) / self.precisions.precision)
@@ -87,22 +104,28 @@ class Belief:
         m: Array,
         v: Array,
         offset: float = 0.0,
+        pace: Pace | None = None,
     ) -> Self:
         """Return ``q(w)``, eq. (14), with the likelihood touched at ``f ~ N(m, v)``."""
         z, r = likelihood.surrogate(problem.y, m, v)
         r = problem.weight * r
+        touched = log_power(m, v)
         variance = 1 / precisions.precision.ravel()
         answer = ridge(problem.design, r, z, variance, intercept=problem.intercept)
         m = problem.latent(answer.weights, answer.intercept)
         v = answer.latent_variance(problem.design, r)
-        new = cls(problem, full, kept, precisions, likelihood, answer, m, v, r, 0.0, offset)
-        done = replace(new, objective=new.bound() - offset)
-        done.__dict__["learnt"] = new.learnt  # the dearest of what the bound is made of
-        return done
+        new = cls(
+            problem, full, kept, precisions, likelihood, answer, m, v, r, touched, 0.0, offset, pace
+        )
+        return replace(new, objective=new.bound() - offset)
 
-    def update(self, precisions: Precisions, likelihood: Likelihood, m: Array, v: Array) -> Belief:
-        """Return the belief under other precisions, the likelihood touched elsewhere."""
-        return Belief.of(self.problem, self.full, self.kept, precisions, likelihood, m, v, self.offset)
+    def update(
+        self, precisions: Precisions, likelihood: Likelihood, v: Array, pace: Pace | None = None
+    ) -> Belief:
+        """Return the belief under other precisions, the likelihood touched at the mean of this one."""
+        return Belief.of(
+            self.problem, self.full, self.kept, precisions, likelihood, self.m, v, self.offset, pace
+        )
 
     def bound(self) -> float:
         r"""Return the evidence lower bound, eq. (13), and for the sum eq. (24), with all constants.
@@ -114,8 +137,12 @@ class Belief:
         precisions, problem = self.precisions, self.problem
         A = precisions.precision
         bound = float(problem.weight @ self.likelihood.bound(problem.y, self.m, self.v))
-        terms = precisions.log_precision - np.log(A) - A * self.mean**2 + self.learnt
-        bound += 0.5 * float(terms.sum()) - 0.5 * self.ridge.log_det - precisions.divergence()
+        terms = precisions.log_precision - np.log(A) - A * self.mean**2
+        bound += (
+            0.5 * (float(terms.sum()) + self.ridge.n_learnt)
+            - 0.5 * self.ridge.log_det
+            - precisions.divergence()
+        )
         if problem.intercept:
             bound += 0.5 * float(1 + np.log(2 * np.pi) - np.log(self.r.sum()))
         return bound
@@ -123,6 +150,8 @@ class Belief:
     def keep(self, slices: tuple[Index, ...]) -> Belief:
         """Return the belief without the other slices, its bound going on from where it was."""
         columns = np.ravel_multi_index(np.ix_(*slices), self.precisions.grid).ravel()
+        rows = sum(self.precisions.grid) + np.arange(self.m.size)
+        places = np.append(self.precisions.places(slices), rows)  # in what the update hangs on
         kept = tuple(old[index] for old, index in zip(self.kept, slices, strict=True))
         new = Belief.of(
             self.problem.keep(columns),
@@ -132,5 +161,6 @@ class Belief:
             self.likelihood,
             self.m,
             self.v,
+            pace=None if self.pace is None else self.pace.keep(places),
         )
         return replace(new, objective=self.objective, offset=new.objective - self.objective)

@@ -67,17 +67,17 @@ class Mode:
 
     def refit(self) -> Likelihood:
         """Return the likelihood with its own parameters re-estimated."""
-        return refit_by_degrees(self.problem, self.likelihood, self.f, self.learnt)
+        return refit_by_degrees(self.problem, self.likelihood, self.f, self.ridge.n_learnt)
 
 
-def refit_by_degrees(problem: Problem, likelihood: Likelihood, f: Array, learnt: Array) -> Likelihood:
+def refit_by_degrees(problem: Problem, likelihood: Likelihood, f: Array, n_learnt: float) -> Likelihood:
     r"""Return the likelihood re-estimated from the residual and its degrees of freedom.
 
     MacKay's :math:`\sigma^2 = \sum(y - f)^2/(n - \sum\gamma)`: at a fixed point this is the mean of
     :math:`(y - f)^2 + v`, which is what is handed over.
     """
     total = float(problem.weight.sum())
-    free = float(learnt.sum()) + problem.intercept
+    free = n_learnt + problem.intercept
     # With hardly an observation more than parameters there is no evidence to divide by.
     left = max(total - free, _LEFT * total)
     v = float(problem.weight @ (problem.y - f) ** 2) / total * (total - left) / left

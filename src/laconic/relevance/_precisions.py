@@ -194,6 +194,11 @@ class Precisions:
             b=tuple(b[index] for b, index in zip(self.b, slices, strict=True)),
         )
 
+    def places(self, slices: tuple[Index, ...]) -> Index:
+        """Return where these slices stand in :attr:`log_means`."""
+        starts = np.cumsum((0, *self.grid[:-1]))
+        return np.concatenate([start + index for start, index in zip(starts, slices, strict=True)])
+
     def at(self, log_means: Array) -> Self:
         """Return the precisions with these means, mode after mode, the gamma shapes as they are."""
         parts = np.split(np.exp(log_means), np.cumsum(self.grid)[:-1])

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .._component import Component
 from ..solvers import Problem
-from ._mode import find_mode
-from ._start import first_precision
-from .sequential import Estimate, Sequential
-
-# A column that the data settle by less than this, and whose precision still grows, is gone.
-_UNLEARNT = 1e-3
-# No precision changes by more than this factor in one step.
-_LEAP = 10.0
-# When all precisions together gain less than this many nats in a step, and so many columns are left
-# at the most, Newton's method takes over.
-_SLOW, _FEW = 0.1, 300
+from ._bottom_up import Estimate, look, nothing
+from ._ends import no_more_to_gain, or_other_end, rank_tolerance
+from ._top_down import everything, let_go
 
 
 class Evidence(Component):
@@ -24,7 +14,8 @@ class Evidence(Component):
 
     MacKay's update :math:`\alpha_k = \gamma_k/w_k^2` for all at once, until most columns are gone; then
     the steps of :class:`Sequential`, which bring back what was let go too early. The weights are at the
-    mode of their posterior and its curvature there is Laplace's, exact for Gaussian noise.
+    mode of their posterior and its curvature there is Laplace's, exact for Gaussian noise. A small
+    problem is also solved from the empty model up, and the better of the two maxima is the answer.
 
     Examples
     --------
@@ -47,30 +38,19 @@ class Evidence(Component):
     """
 
     prunes = False
-    # All columns are weighted through the factors at first, and what is deleted hangs on small ones.
-    rank_tol = 1e-10
+
+    def rank_tol(self, n_columns: int) -> float:
+        """Return the tolerance for a low-rank design, whose small factors decide what is deleted."""
+        return rank_tolerance(n_columns, 1e-10)
 
     def init(self, problem: Problem) -> Estimate:
         """Return all columns under one precision."""
-        p, empty = problem.design.shape[1], problem.empty()
-        alpha = np.full(p, first_precision(problem, empty))
-        mode = find_mode(problem, alpha, empty.likelihood, np.zeros(p), empty.b)
-        return Estimate.of(mode, np.arange(p), p, refining=False)
+        return everything(problem)
 
     def step(self, problem: Problem, state: Estimate) -> Estimate:
         """Return the estimate after one update of all precisions, or one step of the refinement."""
-        if state.refining:
-            return Sequential().step(problem, state)
-        mode, used = state.mode, state.mode.alpha * state.mode.w**2
-        alive = (mode.learnt >= _UNLEARNT) | (used > mode.learnt)
-        kept = np.flatnonzero(alive)
-        with np.errstate(divide="ignore"):
-            growth = np.clip(mode.learnt[kept] / used[kept], 1 / _LEAP, _LEAP)
-        left = problem.keep(state.active[kept])
-        new = find_mode(left, mode.alpha[kept] * growth, mode.refit(), mode.w[kept], mode.b)
-        slow = new.objective - mode.objective < _SLOW and kept.size <= _FEW
-        return Estimate.of(new, state.active[kept], problem.design.shape[1], refining=slow)
+        return or_other_end(problem, state, let_go(problem, state), nothing, look)
 
     def done(self, problem: Problem, old: Estimate, new: Estimate, tol: float) -> str | None:
         """Return a sentence if no column that is out would pay for itself."""
-        return Sequential().done(problem, old, new, tol) if old.refining else None
+        return no_more_to_gain(problem, old, new, tol) if old.refining else None

@@ -2,72 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
-
-import numpy as np
-
 from .._component import Component
-from .._protocols import Array, Design, Index, Likelihood
-from ..linalg import Ridge
 from ..solvers import Problem
-from ._mode import Mode, find_mode
-from ._settle import settle
-
-# Columns tried together after one look at all of them, at the most. Kernels that are tried one by one
-# crawl along the rows; many at once show the way, and those that were not needed go again.
-_BATCH = 32
-# Two columns at least this much alike are not both tried after one look.
-_ALIKE = 0.95
-# While columns come and go, precisions settle to within so many nats, and a step that gains less is
-# the last; once a step gains less than the second they settle to within the third.
-_COARSE, _CLOSE, _FINE = 1e-2, 1.0, 1e-6
-# How often the likelihood is touched anew while the precisions settle.
-_ROUNDS = 50
-# Below this part of its squared length a column is in the span of the others, but for rounding.
-_IN_SPAN = 1e-9
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Where the search for precisions stands."""
-
-    w: Array  # of all columns
-    b: float
-    objective: float
-    active: Index
-    mode: Mode  # of the active columns
-    refining: bool = True  # columns come and go one by one
-
-    @property
-    def columns(self) -> Index:
-        """Which of all columns are in."""
-        return self.active
-
-    @property
-    def likelihood(self) -> Likelihood:
-        """The likelihood with its parameters as estimated."""
-        return self.mode.likelihood
-
-    @property
-    def posterior(self) -> Ridge:
-        """Mode and curvature of the posterior."""
-        return self.mode.posterior
-
-    def in_order(self, problem: Problem) -> Estimate:
-        """Return the same model with its columns in the order of the design's."""
-        order, mode = np.argsort(self.active), self.mode
-        active = self.active[order]
-        part = problem.keep(active)
-        mode = find_mode(part, mode.alpha[order], mode.likelihood, mode.w[order], mode.b)
-        return replace(self, active=active, mode=mode)
-
-    @classmethod
-    def of(cls, mode: Mode, active: Index, n_columns: int, *, refining: bool = True) -> Self:
-        """Return the estimate with these columns active."""
-        w = np.zeros(n_columns)
-        w[active] = mode.w
-        return cls(w, mode.b, mode.objective, active, mode, refining)
+from ._bottom_up import Estimate, look, nothing
+from ._ends import no_more_to_gain, or_other_end, rank_tolerance
+from ._top_down import everything, let_go
 
 
 class Sequential(Component):
@@ -81,7 +20,8 @@ class Sequential(Component):
     Each step looks at all columns once, adds the best that are unlike each other, and lets the
     precisions of all that are in settle by Newton's method, which deletes those whose best precision is
     infinite. The work grows with the number of relevance vectors; with a factored design no matrix of
-    rows by rows is ever formed.
+    rows by rows is ever formed. A small problem is also solved from the other end, as :class:`Evidence`
+    does it, and the better of the two maxima is the answer.
 
     Examples
     --------
@@ -105,104 +45,19 @@ class Sequential(Component):
     """
 
     prunes = False  # the loop's pruning is for priors that absorb zeros; here columns are deleted
-    # The factors of a kernel matrix only choose here: kept columns are evaluated themselves.
-    rank_tol = 1e-6
+
+    def rank_tol(self, n_columns: int) -> float:
+        """Return the tolerance for a low-rank design, which only chooses: kept columns are exact."""
+        return rank_tolerance(n_columns, 1e-6)
 
     def init(self, problem: Problem) -> Estimate:
         """Return the model without columns."""
-        nothing, empty = np.arange(0), problem.empty()
-        mode = find_mode(problem.keep(nothing), np.zeros(0), empty.likelihood, np.zeros(0), empty.b)
-        return Estimate.of(mode, nothing, problem.design.shape[1])
+        return nothing(problem)
 
     def step(self, problem: Problem, state: Estimate) -> Estimate:
         """Return the estimate after one look at all columns."""
-        mode, active = state.mode, state.active
-        gain, alpha, length = worth(mode, problem.design)
-        gain[active] = 0.0
-        chosen = _unlike(problem.design, mode.r, gain, length)
-        for size in (chosen.size, 1):  # all at once, or at least the best
-            some = chosen[:size]
-            if some.size:
-                mode, active = _try(problem, mode, active, some, alpha[some])
-            if mode is not state.mode:
-                break
-        if mode.objective - state.objective <= _CLOSE:
-            finer, left = reestimate(mode, active, tol=_FINE)
-            if finer.objective >= state.objective:
-                mode, active = finer, left
-        return Estimate.of(mode, active, problem.design.shape[1])
+        return or_other_end(problem, state, look(problem, state), everything, let_go)
 
     def done(self, problem: Problem, old: Estimate, new: Estimate, tol: float) -> str | None:
         """Return a sentence if no column that is out would pay for itself."""
-        enough = max(tol * problem.weight.sum(), _COARSE)
-        if new.objective - old.objective <= enough:
-            return f"converged: no column would raise the log evidence by more than {enough:.2g} nats"
-        return None
-
-
-def worth(mode: Mode, design: Design) -> tuple[Array, Array, Array]:
-    """Return what each column would add to the log evidence, at which precision, and its length."""
-    r = mode.r
-    square = design.square_rmatvec(r)
-    s = square
-    if mode.problem.intercept:
-        s = s - design.rmatvec(r) ** 2 / r.sum()
-    if mode.w.size:
-        inside = mode.problem.design.matvec(np.eye(mode.w.size)) - mode.ridge.centre
-        shared = design.rmatvec(r[:, None] * inside)
-        whitened = mode.ridge.factor.whiten(mode.ridge.root[:, None] * shared.T)
-        s = s - np.einsum("ij,ij->j", whitened, whitened)
-    q2 = design.rmatvec(mode.problem.weight * mode.slope) ** 2
-    pays = (s > _IN_SPAN * square) & (q2 > s)
-    ratio = np.where(pays, q2, 1.0) / np.where(pays, s, 1.0)
-    alpha = np.where(pays, s / np.where(pays, ratio - 1, 1.0), np.inf)
-    return 0.5 * (ratio - 1 - np.log(ratio)), alpha, np.sqrt(np.maximum(square, 0.0))
-
-
-def _unlike(design: Design, r: Array, gain: Array, length: Array) -> Index:
-    """Return the columns that promise most, none of them much like one before it.
-
-    Alike is a matter of the rows that count, as often as they count.
-    """
-    gain = gain.copy()
-    chosen: list[int] = []
-    while gain.any() and len(chosen) < _BATCH:
-        best = int(np.argmax(gain))
-        chosen.append(best)
-        column = design.keep(np.array([best])).matvec(np.ones(1))
-        product = np.abs(design.rmatvec(r * column))
-        gain[product > _ALIKE * length * length[best]] = 0.0
-        gain[best] = 0.0
-    return np.array(chosen, dtype=np.intp)
-
-
-def _try(
-    problem: Problem, mode: Mode, active: Index, columns: Index, alpha: Array
-) -> tuple[Mode, Index]:
-    """Return the model with these columns as well, or as it was if the evidence is no greater."""
-    joined = np.append(active, columns)
-    new = find_mode(
-        problem.keep(joined),
-        np.append(mode.alpha, alpha),
-        mode.likelihood,
-        np.append(mode.w, np.zeros(columns.size)),
-        mode.b,
-    )
-    new, joined = reestimate(new, joined, tol=_COARSE)
-    return (new, joined) if new.objective > mode.objective else (mode, active)
-
-
-def reestimate(mode: Mode, active: Index, *, tol: float) -> tuple[Mode, Index]:
-    """Return the model with precisions and noise settled to within ``tol`` nats, the doomed deleted."""
-    for _ in range(_ROUNDS):
-        alpha, kept = settle(mode.quadratic(), mode.alpha, tol=tol)
-        smaller = kept.size < mode.w.size
-        new = find_mode(mode.problem.keep(kept), alpha, mode.refit(), mode.w[kept], mode.b)
-        # The quadratic may promise what the likelihood does not keep; a column that is worth next to
-        # nothing goes all the same.
-        if new.objective <= mode.objective - smaller * _COARSE:
-            break
-        gain, mode, active = new.objective - mode.objective, new, active[kept]
-        if not smaller and gain <= tol:
-            break
-    return mode, active
+        return no_more_to_gain(problem, old, new, tol)

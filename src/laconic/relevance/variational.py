@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Literal
 
 import numpy as np
 
 from .._component import Component, is_count, is_number, require
-from .._protocols import Array
 from ..solvers import Problem
-from ._belief import Belief
+from ._belief import Belief, log_power
 from ._mode import refit_by_degrees
+from ._pace import Pace
 from ._precisions import Combine, Precisions, over_slices
 from ._start import first_precision
 
 # A slice that the data settle by less than this many parameters, and whose precision wants to grow
 # further, is gone.
 _UNLEARNT = 1e-3
+# So large a part of the weights has to be gone to be struck at once; less has to wait until a step gains
+# less than so many nats.
+_WORTHWHILE, _SLOW = 0.1, 1.0
 # What rounding may take from the bound in one step, as a part of it.
 _ROUNDING = 1e-13
-# An extrapolation is at most so many steps long, and moves no precision by more than this factor (e^4).
-_LONGEST, _FARTHEST = 64.0, 4.0
+# Updates in one step, and the factor (e^4) by which a pace takes a precision beyond one at the most.
+_MOVES, _FARTHEST = 3, 4.0
 # Where nothing is left to divide by or to take a logarithm of.
 _TINY = 1e-300
 
@@ -34,8 +38,8 @@ class Variational(Component):
     evidence is exact and never drops.
 
     ``solver="vb"`` is the papers' update. ``solver="fast"`` has the same fixed points: MacKay's form of
-    the update, extrapolated by SQUAREM, either of them taken only if the bound does not drop. Slices
-    that the data do not determine are dropped on the way.
+    the update, each precision at a pace of its own, taken only if the bound does not drop. Slices that
+    the data do not determine are dropped on the way.
 
     Parameters
     ----------
@@ -73,8 +77,10 @@ class Variational(Component):
     """
 
     prunes = False  # the loop's pruning is for single weights; here whole slices go
-    # All columns are weighted through the factors until slices go.
-    rank_tol = 1e-8
+
+    def rank_tol(self, n_columns: int) -> float:
+        """Return the tolerance for a low-rank design: all columns are weighted through its factors."""
+        return 1e-8
 
     def __init__(
         self,
@@ -121,13 +127,12 @@ class Variational(Component):
         """Return the belief after one round of updates, without the slices that died in it."""
         if self.solver == "vb":
             return _variational(state)
-        first = _fixed_point(state)
-        if (pruned := _prune(first)) is not first:
-            return pruned
-        second = _fixed_point(first)
-        if (pruned := _prune(second)) is not second:
-            return pruned
-        return _prune(_extrapolate(state, first, second))
+        new = state
+        for _ in range(_MOVES):
+            new = _move(new)
+            if (pruned := _prune(new, _WORTHWHILE)) is not new:
+                return pruned
+        return _prune(new, 0.0 if new.objective - state.objective < _SLOW else _WORTHWHILE)
 
     def done(self, problem: Problem, old: Belief, new: Belief, tol: float) -> str | None:
         """Return a sentence if the bound has stopped rising and no slice has just been dropped."""
@@ -146,20 +151,30 @@ def _variational(state: Belief) -> Belief:
     problem, share = state.problem, state.problem.weight / state.problem.weight.sum()
     precisions = state.precisions.variational(state.second)
     likelihood = state.likelihood.refit(
-        problem.y, state.m, problem.weight, float(state.learnt.sum()), float(share @ state.v)
+        problem.y, state.m, problem.weight, state.ridge.n_learnt, float(share @ state.v)
     )
     for candidate in (likelihood, state.likelihood):
-        new = state.update(precisions, candidate, state.m, state.v)
+        new = state.update(precisions, candidate, state.v)
         if _no_worse(new, state):
             return new
     return state
 
 
-def _fixed_point(state: Belief) -> Belief:
-    """Return MacKay's update if the bound does not drop, the papers' otherwise."""
+def _move(state: Belief) -> Belief:
+    """Return MacKay's update at its pace, at pace one, or the papers': the first that is no worse."""
     precisions = state.precisions.fixed_point(state.mean**2, state.learnt)
-    likelihood = refit_by_degrees(state.problem, state.likelihood, state.m, state.learnt)
-    new = state.update(precisions, likelihood, state.m, state.v)
+    likelihood = refit_by_degrees(state.problem, state.likelihood, state.m, state.ridge.n_learnt)
+    start, update = state.coordinates, np.append(precisions.log_means, log_power(state.m, state.v))
+    change, k = update - start, precisions.log_means.size
+    if state.pace is not None:
+        pace = state.pace.then(change)
+        target = update + np.clip((pace.multiple - 1) * change, -_FARTHEST, _FARTHEST)
+        # A likelihood that is touched at its mean as well keeps that; only the spread goes further.
+        v = np.maximum(np.exp(np.minimum(target[k:], 600.0)) - state.m**2, state.v * 1e-3)
+        new = state.update(precisions.at(target[:k]), likelihood, v, pace)
+        if _no_worse(new, state):
+            return new
+    new = state.update(precisions, likelihood, state.v, Pace.first(change))
     return new if _no_worse(new, state) else _variational(state)
 
 
@@ -167,31 +182,11 @@ def _no_worse(new: Belief, old: Belief) -> bool:
     return bool(new.objective >= old.objective - _ROUNDING * abs(old.objective))
 
 
-def _coordinates(state: Belief) -> Array:
-    """Return what the next update hangs on: logarithms of the precisions and of ``E[f^2]``."""
-    return np.append(state.precisions.log_means, np.log(np.maximum(state.m**2 + state.v, _TINY)))
+def _prune(state: Belief, least: float) -> Belief:
+    """Return the belief without the slices that the data do not determine; at least one stays.
 
-
-def _extrapolate(start: Belief, first: Belief, second: Belief) -> Belief:
-    """Return where two updates lead to (SQUAREM), or the second if the bound is lower there."""
-    at = _coordinates(start)
-    r = _coordinates(first) - at
-    bend = _coordinates(second) - at - 2 * r
-    log_means = second.precisions.log_means
-    k = log_means.size
-    count = np.append(np.ones(k), second.problem.weight)  # a row counts as often as it was seen
-    ratio = np.sqrt(float(count @ r**2) / max(float(count @ bend**2), _TINY))
-    length = -float(np.clip(ratio, 1.0, _LONGEST))
-    target = at - 2 * length * r + length**2 * bend
-    log_means = log_means + np.clip(target[:k] - log_means, -_FARTHEST, _FARTHEST)
-    # A likelihood that is touched at its mean as well keeps that; only the spread is extrapolated.
-    v = np.maximum(np.exp(np.minimum(target[k:], 600.0)) - second.m**2, second.v * 1e-3)
-    landed = second.update(second.precisions.at(log_means), second.likelihood, second.m, v)
-    return landed if landed.objective >= second.objective else second
-
-
-def _prune(state: Belief) -> Belief:
-    """Return the belief without the slices that the data do not determine; at least one stays."""
+    To strike them costs a solve: they stay while they hold less than the part ``least`` of the weights.
+    """
     precisions, modes = state.precisions, range(len(state.precisions.grid))
     used = precisions.precision * state.mean**2
     alive = []
@@ -199,5 +194,8 @@ def _prune(state: Belief) -> Belief:
         learnt, wanted = over_slices(state.learnt, mode), over_slices(used, mode)
         alive.append((learnt >= _UNLEARNT) | (wanted > learnt))
     if all(part.all() for part in alive) or not all(part.any() for part in alive):
+        return state
+    left = prod(float(part.mean()) for part in alive)
+    if 1 - left < least:
         return state
     return state.keep(tuple(np.flatnonzero(part) for part in alive))

@@ -1,0 +1,48 @@
+"""Whether numbers can be squared and summed without leaving what a double holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ._protocols import Array
+
+
+def check_largest(
+    values: Any,
+    what: str = "columns of the model",
+    remedy: str = "the features first, for example with StandardScaler",
+) -> None:
+    """Raise, in one sentence, if these values cannot be squared and summed safely."""
+    if squares_safely(values):
+        return
+    entries = _entries(values)
+    largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
+    if not largest <= _LARGEST:
+        raise ValueError(
+            f"The {what} reach {largest:.1e}, too large to square safely; rescale {remedy}."
+        )
+
+
+def squares_safely(values: Any) -> bool:
+    """Whether one quick pass finds these values finite and no larger than can be squared safely.
+
+    No entry is larger than the root of all squares. ``False`` means that one has to look closer.
+    """
+    entries = _entries(values)
+    if not entries.flags.forc:
+        return False
+    flat = entries.ravel(order="K")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.sqrt(np.dot(flat, flat)) <= _LARGEST)
+
+
+def _entries(values: Any) -> Array:
+    sparse: bool = issparse(values)
+    return values.data if sparse else np.asarray(values)
+
+
+# Four such entries and a prior's variance may meet in one product.
+_LARGEST = 1e64
