@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr
 from scipy.stats import multivariate_normal
 from sklearn.base import clone, is_classifier
+from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss, roc_auc_score
@@ -24,11 +25,13 @@ from laconic import LaconicClassifier, LaconicRegressor
 from laconic.basis import KernelBasis
 from laconic.datasets import make_ripley, make_sinc
 from laconic.design import DenseDesign, build_design
+from laconic.estimators._reference import FeatureMap, Reference
+from laconic.estimators._wide import shrinkage
 from laconic.kernels import RBF
 from laconic.likelihoods import Gaussian, Logistic, Probit
 from laconic.posterior import GaussianPosterior
 from laconic.priors import Jeffreys
-from laconic.projection import Projection, best_columns
+from laconic.projection import Elsewhere, Projection, best_columns
 from laconic.relevance import find_mode, first_precision, fit_shared, leave_one_out
 from laconic.solvers import Problem
 
@@ -261,7 +264,7 @@ def test_reference_is_the_dense_model(kind):
     y = y if kind is LaconicRegressor else 2.0 * y - 1
     alpha = alpha_of(reference.multiple, reference.coordinates.columns(X), y, likelihood)
     x, covariance, _ = laplace(K, y, alpha, likelihood)
-    x, covariance = reference.stretch * x, reference.stretch**2 * covariance
+    x = reference.stretch * x
     for rows in (X, new):
         A = np.column_stack([kernel_matrix(model, X, rows), np.ones(len(rows))])
         m, v = reference.latent(rows)
@@ -476,7 +479,9 @@ def test_longer_paths_lose_less(kind):
     X, _, model = fitted(kind)
     lost = nats(model)
     assert [point.kernels for point in model.path_] == list(range(len(lost)))
-    assert (lost[1:] <= 1.02 * lost[:-1] + 1e-7).all()
+    # A classifier's variances cost nats too, and few kernels have them only by and large.
+    slack = 1.02 if kind is LaconicRegressor else 1.1
+    assert (lost[1:] <= slack * lost[:-1] + 1e-7).all()
     assert lost[-1] < 0.01 * lost[0]
     objective = [record.objective for record in model.history_]
     np.testing.assert_allclose(objective, -lost)
@@ -768,23 +773,120 @@ def test_few_features_of_many(kind):
     assert found >= 3
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(
-            LaconicClassifier, marks=known("a ridge on 2000 features sees too little of 60 rows")
-        ),
-        LaconicRegressor,
-    ],
-)
+@both
 def test_few_features_of_many_predict(kind):
-    """The sparse regressor predicts these without fault (and the sparse classifier well)."""
+    """A sparse reference takes the place of the ridge.
+
+    Of 60 labels some draws say too little: L1 logistic regression, tuned, has .75 on these.
+    """
     score = []
-    for seed in range(3):
+    for seed in range(5):
         X, y = wide(kind, 60, 2000, seed)
         X_test, y_test = wide(kind, 500, 2000, 100 + seed)
-        score.append(kind(kernel=None).fit(X, y).score(X_test, y_test))
-    assert np.mean(score) > 0.9
+        model = kind(kernel=None).fit(X, y)
+        assert model.reference_[0].multiple is None
+        score.append(model.score(X_test, y_test))
+    assert np.mean(score) > (0.82 if kind is LaconicClassifier else 0.95)
+
+
+def factors(kind, n, seed):
+    """Return rows of 1000 features with five factors in them, the first of which makes the target."""
+    rng = np.random.default_rng(seed)
+    loadings = np.random.default_rng(99).normal(size=(5, 1000))
+    Z = rng.normal(size=(n, 5))
+    X = 0.7 * Z @ loadings + rng.normal(size=(n, 1000))
+    y = 3 * Z[:, 0] + 0.5 * rng.normal(size=n)
+    return X, (y > 0).astype(int) if kind is LaconicClassifier else y
+
+
+@both
+def test_many_features_of_few_factors_predict(kind):
+    """Few features that agree with a dense reference at 60 rows alone would not agree elsewhere."""
+    X, y = factors(kind, 60, 0)
+    X_test, y_test = factors(kind, 1000, 1)
+    model = kind(kernel=None).fit(X, y)
+    reference = model.reference_[0]
+    assert reference.multiple is not None
+    m, v = reference.latent(X_test)
+    if kind is LaconicClassifier:
+        p = model.predict_proba(X_test)[:, 1]
+        assert log_loss(y_test, p) < log_loss(y_test, ndtr(m / np.sqrt(1 + v))) + 0.03
+        assert log_loss(y_test, p) < 0.32
+    else:
+        mean, std = model.predict_dist(X_test)
+        assert np.var(mean - m) < 0.05 * np.var(m)
+        assert 0.7 < np.std((y_test - mean) / std) < 1.3
+
+
+@both
+def test_the_reference_knows_what_no_row_has_told(kind):
+    """Mean and variance at new rows are those of all the features' weights."""
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(15, 40)), rng.normal(size=(6, 40))
+    y = X[:, 0] + 0.1 * rng.normal(size=15)
+    y = (y > 0).astype(int) if kind is LaconicClassifier else y
+    model = kind(kernel=None)
+    weight, targets = np.ones(15), (2.0 * y - 1 if kind is LaconicClassifier else y)
+    coordinates = FeatureMap.of(X, weight)
+    likelihood = Probit() if kind is LaconicClassifier else Gaussian(0.1, estimate=False)
+    problem = Problem(DenseDesign(coordinates.columns(X)), targets, likelihood, Jeffreys(), weight, True)
+    reference = Reference.fit(coordinates, problem, 0.3)
+    Z, Z_new = ((A - X.mean(axis=0)) / X.std(axis=0) for A in (X, new))
+    x, covariance, _ = laplace(Z, targets, 1 / reference.unseen, likelihood)
+    A = np.column_stack([Z_new, np.ones(6)])
+    m, v = reference.latent(new)
+    np.testing.assert_allclose(m, A @ x, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(v, np.einsum("ij,jk,ik->i", A, covariance, A), rtol=1e-6)
+    assert model.fit(X, y).reference_[0].left_v.shape == (15,)
+
+
+def test_shrinkage_is_that_of_ledoit_and_wolf():
+    X, _ = factors(LaconicRegressor, 30, 0)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    expected = ledoit_wolf_shrinkage(Z, assume_centered=True)
+    np.testing.assert_allclose(shrinkage(Z, np.full(30, 1 / 30), 30.0), expected)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_unseen_rows_are_rows(intercept):
+    """What is asked elsewhere is what one more row for each column would ask."""
+    rng = np.random.default_rng(0)
+    n, p = 12, 30
+    T, r = rng.normal(size=(n, p)), rng.uniform(0.5, 2, size=n)
+    if intercept:  # rows of weights have none
+        T = T - r @ T / r.sum()
+    u, precision = rng.normal(size=p), rng.uniform(0.5, 2, size=p)
+    elsewhere = Elsewhere(precision, u, np.eye(p))
+    found = best_columns(
+        DenseDesign(T), r, T @ u, intercept=intercept, most=8, enough=0.0, elsewhere=elsewhere
+    )
+    more, weight = np.vstack([T, np.eye(p)]), np.append(r, precision)
+    explicit = columns_of(more, weight, np.append(T @ u, u), False, most=8)
+    assert [set(index) for index in found] == [set(index) for index in explicit]
+    few = found[5]
+    posterior = GaussianPosterior(u, 0.0, np.zeros(p), 0.0, rng.normal(size=(p, p)), None, 30.0)
+    one = Projection.of(
+        T[:, few], r, T @ u, DenseDesign(T), posterior, intercept=intercept, elsewhere=elsewhere.of(few)
+    ).onto(np.arange(5))
+    other = Projection.of(
+        more[:, few], weight, more @ u, DenseDesign(more), posterior, intercept=False
+    ).onto(np.arange(5))
+    np.testing.assert_allclose(one.mean, other.mean, rtol=1e-6)
+    np.testing.assert_allclose(one.root.T @ one.root, other.root.T @ other.root, rtol=1e-5, atol=1e-7)
+    missed = loss(more, weight, np.append(T @ u, u), few, False)
+    at_rows = 0.5 * r @ (T @ u - T[:, few] @ one.mean) ** 2
+    np.testing.assert_allclose(at_rows + elsewhere.missed(few, one.mean), missed, rtol=1e-6)
+
+
+@both
+def test_a_repeated_row_weighs_twice_among_many_features(kind):
+    X, y = wide(kind, 40, 100, 3)
+    twice = np.append(np.arange(40), np.arange(0, 40, 3))
+    weight = np.ones(40)
+    weight[::3] = 2
+    one = kind(kernel=None).fit(X, y, sample_weight=weight)
+    other = kind(kernel=None).fit(X[twice], y[twice])
+    np.testing.assert_allclose(says(one, X), says(other, X), rtol=1e-5, atol=1e-8)
 
 
 @both

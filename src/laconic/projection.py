@@ -22,8 +22,41 @@ _JITTER = 1e-10
 _STEADY = 1e-8
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    r"""What rows that are not there would say: the weight of each column matters by itself.
+
+    Where columns outnumber rows, a few of them agree with anything at the rows, and with nothing beyond.
+    There the columns' covariance is not that of the rows but one that was shrunk towards the diagonal:
+    to what is missed at the rows comes :math:`\tfrac12\sum_j p_j(u_j - w_j)^2`, with the weight
+    :math:`u_j` that the dense model has on the column.
+    """
+
+    precision: Array  # p,
+    weights: Array  # u, and
+    turn: Array  # how u follows from the weights in the dense model's coordinates
+
+    def of(self, index: Index) -> Self:
+        """Return what concerns these columns."""
+        return type(self)(self.precision[index], self.weights[index], self.turn[index])
+
+    def missed(self, index: Index, w: Array) -> float:
+        """Return what these weights on some of the columns miss."""
+        missing = self.weights.copy()
+        missing[index] -= w
+        return 0.5 * float(self.precision @ missing**2)
+
+
 def best_columns(
-    design: Design, r: Array, z: Array, *, intercept: bool, most: int, enough: float, least: int = 0
+    design: Design,
+    r: Array,
+    z: Array,
+    *,
+    intercept: bool,
+    most: int,
+    enough: float,
+    least: int = 0,
+    elsewhere: Elsewhere | None = None,
 ) -> list[Index]:
     r"""Return, for every size, few columns that explain a target nearly as well as all.
 
@@ -49,6 +82,8 @@ def best_columns(
         Nats below which there is nothing left to add,
     least : int, default=0
         once there are so many columns.
+    elsewhere : Elsewhere, optional
+        What a set misses beyond the rows.
 
     Returns
     -------
@@ -59,41 +94,60 @@ def best_columns(
     if intercept:
         total = float(one @ one)
         T, t = T - np.outer(one, (one @ T) / total), t - one * (float(one @ t) / total)
-    chosen, up = _forward(T, t, most, enough, least)
-    sets, down = _backward(T[:, chosen], t, chosen)
+    p: Array = np.zeros(T.shape[1])
+    u: Array = p
+    if elsewhere is not None:
+        p, u = elsewhere.precision, elsewhere.weights
+    chosen, up = _forward(T, t, p, u, min(most, T.shape[1]), enough, least)
+    T, p, u = T[:, chosen], p[chosen], u[chosen]
+    sets, down = _backward(T.T @ T + np.diag(p), T.T @ t + p * u, up[0], chosen)
     return [chosen[:k] if up[k] <= down[k] else sets[k] for k in range(chosen.size + 1)]
 
 
-def _forward(T: Array, t: Array, most: int, enough: float, least: int) -> tuple[Index, list[float]]:
-    """Return columns in the order in which each explains most, and what is left after each."""
-    whole = np.einsum("ij,ij->j", T, T)
-    left, slope, residual = whole.copy(), T.T @ t, t.copy()
+def _forward(
+    T: Array, t: Array, p: Array, u: Array, most: int, enough: float, least: int
+) -> tuple[Index, list[float]]:
+    """Return columns in the order in which each explains most, and what is left after each.
+
+    Beside the rows of ``T`` each column has one of its own, with the square root of ``p`` in it and that
+    times ``u`` as its target. Such a row is only needed once its column is chosen.
+    """
+    rows = T.shape[0]
+    whole = np.einsum("ij,ij->j", T, T) + p
+    left, slope = whole.copy(), T.T @ t + p * u
+    owned = 0.5 * float(p @ u**2)  # by the rows of columns that were not chosen
+    more = most if p.any() else 0
+    residual, basis = np.append(t, np.zeros(more)), np.zeros((rows + more, 0))
     chosen: list[int] = []
-    lost = [0.5 * float(residual @ residual)]
-    basis = np.zeros((T.shape[0], 0))
-    while len(chosen) < min(most, *T.shape) and (lost[-1] > enough or len(chosen) < least):
+    lost = [0.5 * float(residual @ residual) + owned]
+    most = most if more else min(most, rows)
+    while len(chosen) < most and (lost[-1] > enough or len(chosen) < least):
         fits = left > _IN_SPAN * whole
         gain = np.where(fits, slope**2 / np.where(fits, left, 1.0), 0.0)
         if not gain.any():
             break
         # The last columns of a span all complete it: of equals the one that is least like the others.
         best = int(np.argmax(np.where(gain >= (1 - _TIE) * gain.max(), left, -1.0)))
-        direction = T[:, best] - basis @ (basis.T @ T[:, best])
+        column = np.append(T[:, best], np.zeros(more))
+        if more:
+            own = rows + len(chosen)
+            column[own] = np.sqrt(p[best])
+            residual[own] = column[own] * u[best]
+            owned -= 0.5 * float(residual[own]) ** 2
+        direction = column - basis @ (basis.T @ column)
         direction = direction - basis @ (basis.T @ direction)  # twice is enough
         direction = direction / np.linalg.norm(direction)
         basis = np.column_stack([basis, direction])
-        shared, part = direction @ T, float(direction @ residual)
+        shared, part = direction[:rows] @ T, float(direction @ residual)
         left, slope, residual = left - shared**2, slope - part * shared, residual - part * direction
-        left[best] = 0.0
         chosen.append(best)
-        lost.append(0.5 * float(residual @ residual))
+        left[chosen] = 0.0
+        lost.append(0.5 * float(residual @ residual) + max(owned, 0.0))
     return np.array(chosen, dtype=np.intp), lost
 
 
-def _backward(T: Array, t: Array, chosen: Index) -> tuple[list[Index], list[float]]:
+def _backward(gram: Array, slope: Array, whole: float, chosen: Index) -> tuple[list[Index], list[float]]:
     """Return the sets that stay when the column that is missed least goes, and what each misses."""
-    gram, slope = T.T @ T, T.T @ t
-    whole = 0.5 * float(t @ t)
     inside = np.arange(chosen.size)
     path, lost = [], []
     while inside.size:
@@ -137,6 +191,7 @@ class Projection:
         posterior: GaussianPosterior,
         *,
         intercept: bool,
+        elsewhere: Elsewhere | None = None,
     ) -> Self:
         """Gather what is needed.
 
@@ -150,6 +205,8 @@ class Projection:
             Columns and weights of the dense model.
         intercept : bool
             Whether there is a free intercept.
+        elsewhere : Elsewhere, optional
+            What is asked of the weights on these columns beyond the rows.
         """
         total = float(r.sum())
         centre, level, spread = np.zeros(Phi.shape[1]), 0.0, posterior.spread
@@ -158,10 +215,18 @@ class Projection:
             aside = dense.rmatvec(r) / total - posterior.centre
             spread += float(aside @ posterior.covariance_dot(aside[:, None])[:, 0])
         weighted = r[:, None] * (Phi - centre)
-        cross = dense.rmatvec(weighted)
-        return cls(
+        cross, gram, slope = (
+            dense.rmatvec(weighted),
             weighted.T @ (Phi - centre),
             weighted.T @ (m - level),
+        )
+        if elsewhere is not None:
+            gram = gram + np.diag(elsewhere.precision)
+            slope = slope + elsewhere.precision * elsewhere.weights
+            cross = cross + elsewhere.turn.T * elsewhere.precision
+        return cls(
+            gram,
+            slope,
             cross.T @ posterior.covariance_dot(cross),
             centre,
             level,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._component import is_count, is_positive
@@ -20,14 +19,15 @@ from ..basis import Features, KernelBasis
 from ..design import Built, DenseDesign, build_design
 from ..posterior import GaussianPosterior
 from ..priors import Jeffreys
-from ..projection import Projection, best_columns
+from ..projection import Elsewhere, Projection, best_columns
 from ..solvers import Problem, Record, Status
 from ._callbacks import Reporter, begin_reports
 from ._family import Family
 from ._fit import Fit
 from ._model import KernelModel
-from ._reference import FeatureMap, KernelMap, Reference
+from ._reference import FeatureMap, KernelMap, Reference, as_dense
 from ._search import LOOK, START, Search, multiple, rows_to_search, weigh_features
+from ._wide import is_clear, is_wide, sparse_references, unseen_rows
 
 # How much of a kernel matrix the reference and the search for columns may miss.
 _RANK_TOL = 1e-6
@@ -168,7 +168,7 @@ class LaconicBase(KernelModel):
         for stale in ("gamma_", "kernel_", "feature_scales_"):  # of a fit with another kernel
             self.__dict__.pop(stale, None)
         reports, end_reports = begin_reports(self, len(targets))
-        rows = X if self.kernel is not None else _dense(X)
+        rows = X if self.kernel is not None else as_dense(X)
         precision = self._choose(rows, weight, targets, likelihood)
         built = build_design(
             self._make_basis(X, weight),
@@ -187,9 +187,16 @@ class LaconicBase(KernelModel):
         dense = DenseDesign(np.ascontiguousarray(coordinates.columns(rows)))
 
         def path(y: Array, report: Reporter) -> Path:
+            report.begin()
+            began = time.perf_counter()
             problem = Problem(dense.share(), y, likelihood, Jeffreys(), weight, self.fit_intercept)
-            reference = Reference.fit(coordinates, problem, precision)
-            return self._path(self._calibrate(reference, problem), problem, built, report)
+            reference = self._calibrate(Reference.fit(coordinates, problem, precision), problem)
+            found = self._path(reference, problem, built)
+            if isinstance(coordinates, FeatureMap) and is_wide(*rows.shape):
+                found = self._or_sparser(found, problem, built, rows)
+            found = _reported(found, report, began)
+            report.end()
+            return found
 
         jobs = (delayed(path)(y, report) for y, report in zip(targets, reports, strict=True))
         self._paths: list[Path] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
@@ -209,48 +216,81 @@ class LaconicBase(KernelModel):
             return Features(np.arange(X.shape[1]))
         return KernelBasis.on_rows(self.kernel_, X)
 
-    def _path(self, reference: Reference, dense: Problem, built: Built, report: Reporter) -> Path:
-        """Return the path of one output; runs in a worker."""
-        report.begin()
-        began = time.perf_counter()
+    def _or_sparser(self, dense: Path, problem: Problem, built: Built, X: Array) -> Path:
+        """Return the path whose few features predict rows left out best, if clearly better."""
+        features: Any = replace(dense.reference.coordinates, turn=None)  # type: ignore[arg-type]
+        Z = features.columns(X)
+        paths = []
+        for reference in sparse_references(features, replace(problem, design=DenseDesign(Z)), Z):
+            kept: Any = reference.coordinates
+            few = replace(problem, design=DenseDesign(kept.columns(X)))
+            paths.append(self._path(self._calibrate(reference, problem), few, built, kept.source))
+
+        def says(path: Path) -> Array:
+            lost = path.nats[path.smallest(self.tolerance)]
+            return path.reference.left_out(problem.y) - float(lost)
+
+        best = max(paths, key=lambda path: float(problem.weight @ says(path)))
+        return best if is_clear(says(best) - says(dense), problem.weight) else dense
+
+    def _path(
+        self, reference: Reference, dense: Problem, built: Built, among: Index | None = None
+    ) -> Path:
+        """Return the models of every size, on some of the columns if not on all."""
         share = dense.weight / dense.weight.sum()
         r = dense.weight * self._precision(reference, share)
         r = np.maximum(r, _LEAST_PRECISION * r.max(initial=0.0))
+        elsewhere, part = unseen_rows(reference, dense, r)
+        design = built.design.share()
         columns = best_columns(
-            built.design.share(),
-            r,
+            design if among is None else design.keep(among),
+            (1 - part) * r,
             reference.m,
             intercept=self.fit_intercept,
             most=_LOOK_FURTHER * self._most,
             enough=min(_ENOUGH * self.tolerance, _NOTHING) * float(dense.weight.sum()),
             least=_LEAST,
-        )
-        path = self._project(reference, dense, built, r, columns[: self._most + 1])
-        for size, lost in enumerate(path.nats):
-            if report(Record(size + 1, -float(lost), size, time.perf_counter() - began)):
-                path = path.until(size)
-                break
-        report.end()
-        return path
+            elsewhere=elsewhere,
+        )[: self._most + 1]
+        if among is not None:
+            columns = [among[index] for index in columns]
+        return self._project(reference, dense, built, r, columns, elsewhere, part)
 
     def _project(
-        self, reference: Reference, dense: Problem, built: Built, r: Array, columns: list[Index]
+        self,
+        reference: Reference,
+        dense: Problem,
+        built: Built,
+        r: Array,
+        columns: list[Index],
+        elsewhere: Elsewhere | None,
+        part: float,
     ) -> Path:
         """Return the models on these sets of columns, and what each loses."""
         used = np.unique(np.concatenate(columns))
         Phi = built.design.keep(used).matvec(np.eye(used.size))
         projection = Projection.of(
-            Phi, r, reference.m, dense.design, reference.posterior, intercept=self.fit_intercept
+            Phi,
+            (1 - part) * r,
+            reference.m,
+            dense.design,
+            reference.posterior,
+            intercept=self.fit_intercept,
+            elsewhere=None if elsewhere is None else elsewhere.of(used),
         )
-        share = dense.weight / dense.weight.sum()
+        total = float(dense.weight.sum())
+        share = dense.weight / total
         posteriors, nats = [], []
         for index in columns:
             at = np.searchsorted(used, index)
             posterior = projection.onto(at)
             m, v = posterior.latent(Phi[:, at])
-            posterior, v = posterior.as_wide_as(reference.v, v, r)
+            posterior, v = posterior.as_wide_as(reference.at_new_rows, v, r)
+            lost = (1 - part) * float(share @ self._lost(reference, share, m, v))
+            if elsewhere is not None:
+                lost += elsewhere.missed(index, posterior.mean) / total
             posteriors.append(posterior)
-            nats.append(max(float(share @ self._lost(reference, share, m, v)), 0.0))
+            nats.append(max(lost, 0.0))
         return Path(reference, columns, posteriors, np.array(nats))
 
     # ---- publish --------------------------------------------------------------------------
@@ -303,6 +343,9 @@ class LaconicBase(KernelModel):
         return other
 
 
-def _dense(X: Any) -> Any:
-    sparse: bool = issparse(X)
-    return np.asarray(X.toarray() if sparse else X, dtype=np.float64)
+def _reported(path: Path, report: Reporter, began: float) -> Path:
+    """Tell of every size; return the path up to where somebody has heard enough."""
+    for size, lost in enumerate(path.nats):
+        if report(Record(size + 1, -float(lost), size, time.perf_counter() - began)):
+            return path.until(size)
+    return path

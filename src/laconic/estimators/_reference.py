@@ -7,20 +7,27 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.sparse import issparse
 
 from .._protocols import Array, Index, Kernel, Likelihood
 from ..basis import KernelBasis
 from ..linalg import Triangle, symmetric_eigen
 from ..posterior import GaussianPosterior
-from ..relevance import fit_shared, leave_one_out
+from ..relevance import Mode, fit_shared, leave_one_out
 from ..solvers import Problem
 
 # Directions that together carry less than this part of the prior's variance are left out.
 _NEGLIGIBLE = 1e-3
 # How far from one a stretch usually is, in logarithms, and how far it may be.
-_USUAL, _STRETCH = 0.3, (0.5, 2.0)
+_USUAL, _STRETCH = 0.3, (0.5, 4.0)
 # Half the distance at which its slope is taken.
 _STEP = 1e-3
+
+
+def as_dense(X: Any) -> Any:
+    """Return the rows as an array of doubles."""
+    sparse: bool = issparse(X)
+    return np.asarray(X.toarray() if sparse else X, dtype=np.float64)
 
 
 def _carrying(values: Array) -> Index:
@@ -82,6 +89,7 @@ class FeatureMap:
     centre: Array
     turn: Array | None
     scale: Array
+    source: Index | None = None  # the features that it is about, if not all
 
     @classmethod
     def of(cls, X: Array, weight: Array) -> Self:
@@ -98,15 +106,31 @@ class FeatureMap:
         kept = np.flatnonzero(values > 1e-12 * max(values[-1], np.finfo(float).tiny))
         return cls(centre, (Z.T @ U[:, kept]) / np.sqrt(values[kept]), scale)
 
+    def keep(self, index: Index) -> Self:
+        """Return the map to some of the standardised features."""
+        return type(self)(self.centre[index], None, self.scale[index], index)
+
+    def standardise(self, X: Any) -> Array:
+        """Return the features that it is about, standardised."""
+        X = as_dense(X)
+        features = X if self.source is None else X[:, self.source]
+        return np.asarray((features - self.centre) * self.scale)
+
+    def aside(self, X: Any) -> Array:
+        """Return the squared length of each row in the directions that no training row has."""
+        Z = self.standardise(X)
+        inside = 0.0 if self.turn is None else ((Z @ self.turn) ** 2).sum(axis=1)
+        return np.asarray(np.maximum((Z**2).sum(axis=1) - inside, 0.0))
+
     def columns(self, X: Any) -> Array:
         """Return the coordinates of each row."""
-        Z = (np.asarray(X, dtype=np.float64) - self.centre) * self.scale
+        Z = self.standardise(X)
         return Z if self.turn is None else np.asarray(Z @ self.turn)
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A dense model of one output: what its latent is anywhere, and how well it predicts."""
+    """The model of one output that is projected: its latent anywhere, and how well it predicts."""
 
     coordinates: KernelMap | FeatureMap
     posterior: GaussianPosterior
@@ -115,61 +139,65 @@ class Reference:
     v: Array  # variance of the latent at the training rows,
     left_m: Array  # and
     left_v: Array  # the same of each row as if it had not been seen
-    multiple: float  # the precision, in the units of fit_shared
+    multiple: float | None  # the precision, in the units of fit_shared; None for a sparse one
     stretch: float = 1.0  # by which it was made as sure of itself as it should be
+    unseen: float = 0.0  # variance of a weight in a direction that no row has
 
     @classmethod
     def fit(cls, coordinates: KernelMap | FeatureMap, problem: Problem, multiple: float) -> Self:
         """Fit the problem in these coordinates under a precision for all weights."""
-        mode = fit_shared(problem, multiple)
+        return cls.of(coordinates, fit_shared(problem, multiple), multiple)
+
+    @classmethod
+    def of(cls, coordinates: KernelMap | FeatureMap, mode: Mode, multiple: float | None = None) -> Self:
+        """Return the reference with these weights."""
         posterior = GaussianPosterior.from_ridge(mode.posterior)
         v = mode.ridge.latent_variance(mode.problem.design, mode.r)
+        unseen = 1 / float(mode.alpha[0]) if mode.alpha.size else 0.0
         left = leave_one_out(mode)
-        return cls(coordinates, posterior, mode.likelihood, mode.f, v, *left, multiple)
+        return cls(coordinates, posterior, mode.likelihood, mode.f, v, *left, multiple, unseen=unseen)
+
+    @property
+    def at_new_rows(self) -> Array:
+        """Variance of the latent at rows like these; where features outnumber rows, unlike at these."""
+        wide = isinstance(self.coordinates, FeatureMap) and self.coordinates.turn is not None
+        return self.left_v if wide else self.v
+
+    def left_out(self, y: Array) -> Array:
+        """Return the log probability of each target as if its row had not been seen."""
+        return self.likelihood.predictive(y, self.left_m, self.left_v)
 
     def stretched(self, s: float) -> Self:
-        """Return the reference with all its latents multiplied by a number."""
+        """Return the reference with the means of its latents multiplied by a number."""
         post = self.posterior
-        root, prior_root = post.root, post.prior_root
-        if prior_root is None:
-            root = s * root
-        else:
-            prior_root = s * prior_root
-        posterior = replace(
-            post,
-            mean=s * post.mean,
-            intercept=s * post.intercept,
-            spread=s * s * post.spread,
-            root=root,
-            prior_root=prior_root,
-        )
         return replace(
             self,
-            posterior=posterior,
+            posterior=replace(post, mean=s * post.mean, intercept=s * post.intercept),
             m=s * self.m,
-            v=s * s * self.v,
             left_m=s * self.left_m,
-            left_v=s * s * self.left_v,
             stretch=s * self.stretch,
         )
 
     def latent(self, X: Any) -> tuple[Array, Array]:
         """Return mean and variance of the latent at each row."""
-        return self.posterior.latent(self.coordinates.columns(X))
+        m, v = self.posterior.latent(self.coordinates.columns(X))
+        if isinstance(self.coordinates, FeatureMap) and self.coordinates.turn is not None:
+            v = v + self.unseen * self.coordinates.aside(X)
+        return m, v
 
 
 def best_stretch(problem: Problem, reference: Reference) -> float:
     r"""Return the factor under which the latents of the rows left out predict the labels best.
 
-    Laplace's approximation is too timid: latents times a number a little above one predict better. The
-    number is not far from one, :math:`\log s \sim \mathcal N(0, 0.3^2)`, so that few rows do not carry
-    it away.
+    Laplace's approximation is too timid: the posterior leans away from zero, so that its mean is further
+    out than its mode. Means times a number a little above one predict better. The number is not far from
+    one, :math:`\log s \sim \mathcal N(0, 0.3^2)`, so that few rows do not carry it away.
     """
     y, m, v = problem.y, reference.left_m, reference.left_v
 
     def nats(log_s: float) -> float:
         s = np.exp(log_s)
-        fit = problem.weight @ reference.likelihood.predictive(y, s * m, s * s * v)
+        fit = problem.weight @ reference.likelihood.predictive(y, s * m, v)
         return float(fit) - 0.5 * (log_s / _USUAL) ** 2
 
     def slope(log_s: float) -> float:

@@ -289,7 +289,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
     def _precision(self, reference: Reference, share: Array) -> Array:
         """Return one over the predictive variance, the same for all rows."""
         noise: Any = reference.likelihood
-        return np.full_like(reference.m, 1 / float(noise.noise + share @ reference.v))
+        return np.full_like(reference.m, 1 / float(noise.noise + share @ reference.at_new_rows))
 
     def _lost(self, reference: Reference, share: Array, m: Array, v: Array) -> Array:
         """Return the squared difference of the means over twice the predictive variance."""

@@ -1,0 +1,155 @@
+"""Features that are many for their rows: sparse references beside the dense one, and unseen rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from .._protocols import Array, Index, Likelihood
+from ..design import DenseDesign
+from ..posterior import GaussianPosterior
+from ..priors import GeneralizedGaussian, Jeffreys, Prior
+from ..projection import Elsewhere
+from ..relevance import Mode, find_mode
+from ..solvers import Problem, choose_solver
+from ._callbacks import Reporter
+from ._fit import fit_output
+from ._reference import FeatureMap, Reference
+from ._scale import Start
+
+# With more rows than so many for each feature a dense model knows all weights well enough.
+_ROWS_A_FEATURE = 4
+# From many small weights to few large ones; none is the best everywhere.
+_SPARSE: tuple[Prior, ...] = (GeneralizedGaussian(q=1.0), Jeffreys(1.0), Jeffreys())
+# What it has to gain to be taken, in standard errors: of several that are compared one is lucky.
+_CLEARLY = 1.0
+# The most that unseen rows count: those that were seen count too.
+_MOST = 0.99
+# Parts of the rows that are left out in turn, and how exact a sparse model has to be.
+_FOLDS, _MAX_ITER, _TOL = 10, 1000, 1e-6
+
+
+def is_wide(n_rows: int, n_features: int) -> bool:
+    """Whether there are so few rows that a sparse reference may be better than a dense one."""
+    return n_features * _ROWS_A_FEATURE > n_rows >= _FOLDS
+
+
+def is_clear(gained: Array, weight: Array) -> bool:
+    """Whether the rows gain more than a standard error, or it may be chance."""
+    total = float(weight.sum())
+    mean = float(weight @ gained) / total
+    deviation = np.sqrt(float(weight @ (gained - mean) ** 2) / total)
+    return bool(mean * np.sqrt(total) > _CLEARLY * deviation)
+
+
+def shrinkage(Z: Array, share: Array, rows: float) -> float:
+    r"""Return how far the covariance of standardised features has to be shrunk to the diagonal.
+
+    The part :math:`\lambda` that makes :math:`(1 - \lambda)S + \lambda I` come closest to the truth in
+    the mean square, after Ledoit and Wolf [LW04]_.
+
+    References
+    ----------
+    .. [LW04] O. Ledoit, M. Wolf, A well-conditioned estimator for large-dimensional covariance matrices,
+       Journal of Multivariate Analysis 88 (2004).
+    """
+    half = np.sqrt(share)[:, None] * Z
+    lengths = np.einsum("ij,ij->i", Z, Z)
+    varying = float(share @ lengths)  # each feature that varies adds a one
+    square = float(((half @ half.T) ** 2).sum())
+    apart = square - varying
+    noise = (float(share @ lengths**2) - square) / rows
+    return min(noise / apart, _MOST) if apart > 0 else _MOST
+
+
+def unseen_rows(reference: Reference, problem: Problem, r: Array) -> tuple[Elsewhere | None, float]:
+    """Return what rows that are not there ask of the features' weights, and the part that they count.
+
+    Parameters
+    ----------
+    reference : Reference
+        Only a dense one of more features than rows has weights that its rows do not know.
+    problem : Problem
+        In its coordinates.
+    r : ndarray of shape (n,)
+        Precision with which the latent counts at each row.
+    """
+    turned = reference.coordinates
+    if not isinstance(turned, FeatureMap) or turned.turn is None:
+        return None, 0.0
+    total = float(problem.weight.sum())
+    # Turned coordinates have the lengths and products of the standardised rows.
+    Z = problem.design.matvec(np.eye(problem.design.shape[1]))
+    part = shrinkage(Z, problem.weight / total, total)
+    varies = turned.scale > 0
+    unit = np.where(varies, 1 / np.where(varies, turned.scale, 1.0), 0.0)
+    turn = turned.scale[:, None] * turned.turn
+    return Elsewhere(part * float(r.sum()) * unit**2, turn @ reference.posterior.mean, turn), part
+
+
+def folds(problem: Problem, Z: Array) -> Iterator[Index]:
+    """Yield the rows that are left out in turn: alike in their targets, and copies together."""
+    along = Z @ np.random.default_rng(0).normal(size=Z.shape[1])
+    order = np.lexsort((along, problem.y))
+    new = (np.diff(problem.y[order]) != 0) | (np.diff(along[order]) > 1e-9 * (1 + np.abs(along).max()))
+    group = np.empty(order.size, dtype=np.intp)
+    group[order] = np.append(0, np.cumsum(new))
+    if group.any():  # otherwise all rows are one, and nothing would be left
+        for k in range(min(_FOLDS, int(group.max()) + 1)):
+            yield np.flatnonzero(group % _FOLDS == k)
+
+
+def sparse_references(coordinates: FeatureMap, problem: Problem, Z: Array) -> Iterator[Reference]:
+    """Yield a reference for every sparse prior, with rows left out for good.
+
+    What is left out of a sparse model changes what it is made of, so no formula leaves it out: a tenth
+    of the rows at a time is.
+
+    Parameters
+    ----------
+    coordinates : FeatureMap
+        Of all features, standardised, without a turn.
+    problem : Problem
+        On those.
+    Z : ndarray of shape (n, p)
+        Its design.
+    """
+    parts = list(folds(problem, Z))
+    for prior in _SPARSE:
+        index, mode = _fit_sparse(problem, prior)
+        left_m, left_v = np.zeros(problem.y.size), np.zeros(problem.y.size)
+        for out in parts:
+            stay = np.setdiff1d(np.arange(problem.y.size), out)
+            kept, without = _fit_sparse(problem.rows(stay), prior)
+            posterior = GaussianPosterior.from_ridge(without.posterior)
+            left_m[out], left_v[out] = posterior.latent(Z[np.ix_(out, kept)])
+        reference = Reference.of(coordinates.keep(index), mode)
+        yield replace(reference, left_m=left_m, left_v=left_v, likelihood=_honest(mode, left_m, left_v))
+
+
+def _honest(mode: Mode, m: Array, v: Array) -> Likelihood:
+    """Return the likelihood with the noise that rows left out show: others have none of their own."""
+    weight = mode.problem.weight
+    known = float(weight @ v / weight.sum())
+    return mode.likelihood.refit(mode.problem.y, m, weight, 0, -known)
+
+
+def _fit_sparse(problem: Problem, prior: Prior) -> tuple[Index, Mode]:
+    """Return the columns that are kept under a prior, and their mode."""
+    bound = prior.bind(problem.design.shape[1], kernel=False)
+    fit = fit_output(
+        replace(problem, design=problem.design.share(), prior=bound),
+        choose_solver("auto", bound),
+        Start(),
+        prior,
+        max_iter=_MAX_ITER,
+        tol=_TOL,
+        report=Reporter((), 0, None, None),
+        always_intercept=problem.intercept,
+    )
+    w, b = fit.posterior.mean, fit.posterior.intercept
+    few = replace(problem, design=DenseDesign(problem.design.keep(fit.active).matvec(np.eye(w.size))))
+    # The Gaussians that touch the prior at its weights have their mode there too.
+    return fit.active, find_mode(few, 1 / fit.prior.variance(w**2), fit.likelihood, w, b)
