@@ -26,6 +26,7 @@ from laconic.basis import KernelBasis
 from laconic.datasets import make_ripley, make_sinc
 from laconic.design import DenseDesign, build_design
 from laconic.estimators._reference import FeatureMap, Reference
+from laconic.estimators._search import rows_to_search
 from laconic.estimators._wide import shrinkage
 from laconic.kernels import RBF
 from laconic.likelihoods import Gaussian, Logistic, Probit
@@ -1280,3 +1281,33 @@ def test_with_kernels_of_classes_with_paths_of_different_lengths():
     np.testing.assert_allclose(longest.predict_proba(X).sum(axis=1), 1)
     with pytest.raises(ValueError, match=f"from 0 to {max(lengths)}"):
         model.with_kernels(max(lengths) + 1)
+
+
+# ---- many rows, many classes -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "outputs", "few", "more"), [(500, 1, 500, 500), (1000, 1, 600, 600)])
+def test_a_search_on_few_rows_has_them_all(n, outputs, few, more):
+    found = rows_to_search(np.random.default_rng(0).normal(size=(n, 3)), outputs)
+    assert [part.size for part in found] == [few, more]
+
+
+def test_a_search_ends_with_more_rows_and_takes_fewer_for_many_classes():
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    assert [part.size for part in rows_to_search(X, 1)] == [600, 2400]
+    few, more = (part.size for part in rows_to_search(X, 24))
+    assert (few, more) == (300, 1200)
+
+
+def test_the_more_rows_the_narrower_the_kernel():
+    """What 600 rows cannot resolve: on all of them the width would be that of the noise's average."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(3000, 2))
+    y = np.sin(9 * X[:, 0]) * np.cos(7 * X[:, 1]) + rng.normal(size=3000)
+    coarse = LaconicRegressor().fit(X[:600], y[:600])
+    fine = LaconicRegressor().fit(X, y)
+    Z = rng.uniform(-1, 1, size=(2000, 2))
+    truth = np.sin(9 * Z[:, 0]) * np.cos(7 * Z[:, 1])
+    rest = [np.mean((model.predict(Z) - truth) ** 2) for model in (coarse, fine)]
+    assert rest[1] < 0.4 * rest[0]
+    assert fine.n_relevant_ > 64 or fine.path_[-1].nats <= fine.tolerance_

@@ -34,8 +34,9 @@ _RANK_TOL = 1e-6
 # Columns that are looked at, as a multiple of those that may be kept; the part of the tolerance at which
 # there is nothing left to add, and the nats a row at which there is not for any tolerance.
 _LOOK_FURTHER, _ENOUGH, _NOTHING = 2, 0.1, 2e-4
-# Columns that may be kept if nobody says otherwise.
-_MOST = 64
+# Columns that may be kept if nobody says otherwise: the first number, more with so many rows for each,
+# and no more than the last.
+_MOST = (64, 30, 200)
 # Columns that are looked at in any case: one may have the mean, but not yet the variance.
 _LEAST = 10
 # The least that a row counts, as a part of the one that counts most.
@@ -82,9 +83,11 @@ class LaconicBase(KernelModel):
     degree = 3
     coef0 = 1.0
 
-    @property
-    def _most(self) -> int:
-        return _MOST if self.max_kernels is None else int(self.max_kernels)
+    def _most(self, n_rows: int) -> int:
+        if self.max_kernels is not None:
+            return int(self.max_kernels)
+        least, rows, most = _MOST
+        return min(max(least, n_rows // rows), most)
 
     def _rules(self) -> dict[str, tuple[bool, str]]:
         counted = self.max_kernels is None or is_count(self.max_kernels)
@@ -127,18 +130,19 @@ class LaconicBase(KernelModel):
 
     def _choose(self, X: Any, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> float:
         """Settle the kernel by what rows left out say; return the reference's precision."""
-        family, rows = self._family(X, weight), rows_to_search(X)
+        family, (few, more) = self._family(X, weight), rows_to_search(X, len(targets))
         searched = family is not None and family.gamma is None
-        search = Search(
+        everywhere = Search(
             partial(self._coordinates, family),
             searched,
-            X[rows],
-            [y[rows] for y in targets],
-            weight[rows],
+            X,
+            targets,
+            weight,
             likelihood,
             self.fit_intercept,
             np.ones(X.shape[1]),
         )
+        search = everywhere.on(few)
         point = search.climb(START, LOOK)
         if family is None:
             return multiple(point)
@@ -147,6 +151,8 @@ class LaconicBase(KernelModel):
             if theta is not None:
                 search = search.weighing(theta)
                 point = search.climb(point)
+        if more.size > few.size:  # the more rows, the narrower the best kernel
+            point = everywhere.weighing(search.theta).on(more).climb(point)
         self.gamma_ = family.gamma_at(point[0])
         self.kernel_ = family.kernel_at(point[0], search.theta)
         self.feature_scales_ = np.where(family.unit > 0, search.theta, 0.0)
@@ -237,7 +243,7 @@ class LaconicBase(KernelModel):
         self, reference: Reference, dense: Problem, built: Built, among: Index | None = None
     ) -> Path:
         """Return the models of every size, on some of the columns if not on all."""
-        share = dense.weight / dense.weight.sum()
+        share, most = dense.weight / dense.weight.sum(), self._most(dense.weight.size)
         r = dense.weight * self._precision(reference, share)
         r = np.maximum(r, _LEAST_PRECISION * r.max(initial=0.0))
         elsewhere, part = unseen_rows(reference, dense, r)
@@ -247,11 +253,11 @@ class LaconicBase(KernelModel):
             (1 - part) * r,
             reference.m,
             intercept=self.fit_intercept,
-            most=_LOOK_FURTHER * self._most,
+            most=_LOOK_FURTHER * most,
             enough=min(_ENOUGH * self.tolerance, _NOTHING) * float(dense.weight.sum()),
             least=_LEAST,
             elsewhere=elsewhere,
-        )[: self._most + 1]
+        )[: most + 1]
         if among is not None:
             columns = [among[index] for index in columns]
         return self._project(reference, dense, built, r, columns, elsewhere, part)
@@ -305,7 +311,7 @@ class LaconicBase(KernelModel):
                 f"{size} {kind} lose {lost:.2g} nats per observation of what the reference says "
                 f"(tolerance {self.tolerance_:.2g})."
             )
-            if lost > self.tolerance_ and len(path.nats) <= self._most:
+            if lost > self.tolerance_ and len(path.nats) <= self._most(path.reference.m.size):
                 message += f" No larger set of {kind} comes closer."
             elif lost > self.tolerance_:
                 message += " More would be needed: raise max_kernels or tolerance."

@@ -15,8 +15,11 @@ from ..relevance import Mode, fit_shared, leave_one_out
 from ..solvers import Problem
 from ._reference import FeatureMap, KernelMap
 
-# More rows than this do not change by much what is best: so many at even steps are taken.
-_MOST_ROWS = 600
+# More rows than this do not change by much what is best: so many at even steps are taken. Of more than
+# so many outputs each tells something, and fewer rows do, at the same price.
+_MOST_ROWS, _MANY_OUTPUTS = 600, 3
+# The end of the search may see so many times as many, if there are at least so many.
+_MORE, _WORTH = 4, 2
 # A step has to gain so many nats a row to be taken, or a flat hill would be walked to its end.
 _GAIN = 1e-4
 # Modes that are only compared need not be exact beyond this many nats.
@@ -157,12 +160,19 @@ def _uphill(
         point = ahead
 
 
-def rows_to_search(X: Any) -> Index:
-    """Return so many rows as are enough, in an order that does not depend on theirs."""
+def rows_to_search(X: Any, n_outputs: int) -> tuple[Index, Index]:
+    """Return rows to search with and rows to end with, in an order that does not depend on theirs."""
+    enough = _MOST_ROWS * min(1.0, _MANY_OUTPUTS / n_outputs) ** (1 / 3)
     direction = np.random.default_rng(0).normal(size=X.shape[1])
     order = np.argsort(X @ direction, kind="stable")
-    few = min(X.shape[0], _MOST_ROWS)
-    return np.asarray(order[np.linspace(0, X.shape[0] - 1, few).astype(np.intp)])
+
+    def at_even_steps(most: float) -> Index:
+        few = min(X.shape[0], round(most))
+        return np.asarray(order[np.linspace(0, X.shape[0] - 1, few).astype(np.intp)])
+
+    few = at_even_steps(enough)
+    worth = X.shape[0] >= _WORTH * few.size
+    return few, at_even_steps(_MORE * enough) if worth else few
 
 
 def weigh_features(search: Search, point: Point, unit: Array) -> Array | None:

@@ -46,7 +46,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         Whether a feature may count for more than another in the distance between rows. It does if the
         weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
-        Most kernels (or features) for each output; ``None`` is 64.
+        Most kernels (or features) for each output; ``None`` is 64, or one for 30 rows up to 200.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
@@ -160,6 +160,8 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         return best_coupling(yes, no, targets.argmax(axis=0), weight)
 
     def _calibrate(self, reference: Reference, dense: Problem) -> Reference:
+        if self.classes_.size > 2:  # then one coupling of all answers does it, with less to learn
+            return reference
         return reference.stretched(best_stretch(dense, reference))
 
     def _precision(self, reference: Reference, share: Array) -> Array:
@@ -202,7 +204,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         Whether a feature may count for more than another in the distance between rows. It does if the
         weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
-        Most kernels (or features); ``None`` is 64.
+        Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200.
     likelihood : "gaussian" or Gaussian, default="gaussian"
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconic.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
