@@ -38,6 +38,7 @@ _LOOK_FURTHER, _ENOUGH, _NOTHING = 2, 0.1, 2e-4
 _MOST = 64
 # Columns that are looked at in any case: one may have the mean, but not yet the variance.
 _LEAST = 10
+_MORE = " More would be needed: raise max_kernels or tolerance."
 # The least that a row counts, as a part of the one that counts most.
 _LEAST_PRECISION = 1e-10
 
@@ -54,7 +55,8 @@ class Point(NamedTuple):
 class Path:
     """The models of one output, of none of the columns, one, two, ..."""
 
-    reference: Reference
+    reference: Reference | None  # none once it was left behind
+    likelihood: Likelihood
     columns: list[Index]
     posteriors: list[GaussianPosterior]
     nats: Array
@@ -62,7 +64,13 @@ class Path:
     def until(self, size: int) -> Path:
         """Return the path up to this size."""
         end = size + 1
-        return Path(self.reference, self.columns[:end], self.posteriors[:end], self.nats[:end])
+        columns, posteriors, nats = self.columns[:end], self.posteriors[:end], self.nats[:end]
+        return replace(self, columns=columns, posteriors=posteriors, nats=nats)
+
+    def without_reference(self, used: Index) -> Path:
+        """Return the path without its reference, on these columns, which are all that it needs."""
+        columns = [np.searchsorted(used, index) for index in self.columns]
+        return replace(self, reference=None, columns=columns)
 
     def smallest(self, tolerance: float) -> int:
         """Return the smallest size that loses no more than this; the best if there is none."""
@@ -202,7 +210,7 @@ class LaconicBase(KernelModel):
         self._paths: list[Path] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
         end_reports()
         self._built = built._replace(design=None)  # type: ignore[arg-type]
-        self.reference_ = [path.reference for path in self._paths]
+        self.reference_: list[Any] = [path.reference for path in self._paths]
         self.path_ = [
             Point(size, float(nats), output)
             for output, path in enumerate(self._paths)
@@ -218,7 +226,7 @@ class LaconicBase(KernelModel):
 
     def _or_sparser(self, dense: Path, problem: Problem, built: Built, X: Array) -> Path:
         """Return the path whose few features predict rows left out best, if clearly better."""
-        features: Any = replace(dense.reference.coordinates, turn=None)  # type: ignore[arg-type]
+        features: Any = replace(dense.reference.coordinates, turn=None)  # type: ignore[union-attr]
         Z = features.columns(X)
         paths = []
         for reference in sparse_references(features, replace(problem, design=DenseDesign(Z)), Z):
@@ -228,7 +236,8 @@ class LaconicBase(KernelModel):
 
         def says(path: Path) -> Array:
             lost = path.nats[path.smallest(self.tolerance)]
-            return path.reference.left_out(problem.y) - float(lost)
+            reference: Any = path.reference
+            return np.asarray(reference.left_out(problem.y)) - float(lost)
 
         best = max(paths, key=lambda path: float(problem.weight @ says(path)))
         return best if is_clear(says(best) - says(dense), problem.weight) else dense
@@ -291,7 +300,7 @@ class LaconicBase(KernelModel):
                 lost += elsewhere.missed(index, posterior.mean) / total
             posteriors.append(posterior)
             nats.append(max(lost, 0.0))
-        return Path(reference, columns, posteriors, np.array(nats))
+        return Path(reference, reference.likelihood, columns, posteriors, np.array(nats))
 
     # ---- publish --------------------------------------------------------------------------
 
@@ -305,16 +314,16 @@ class LaconicBase(KernelModel):
                 f"{size} {kind} lose {lost:.2g} nats per observation of what the reference says "
                 f"(tolerance {self.tolerance_:.2g})."
             )
-            if lost > self.tolerance_ and len(path.nats) <= self._most:
-                message += f" No larger set of {kind} comes closer."
-            elif lost > self.tolerance_:
-                message += " More would be needed: raise max_kernels or tolerance."
+            asked = path.smallest(self.tolerance_) != size  # by somebody who knows that there are more
+            if lost > self.tolerance_ and not asked:
+                ended = path.reference is not None and len(path.nats) <= self._most
+                message += f" No larger set of {kind} comes closer." if ended else _MORE
             history = [Record(k + 1, -nats, k, 0.0, output) for k, nats in enumerate(path.nats)]
             fits.append(
                 Fit(
                     path.columns[size],
                     path.posteriors[size],
-                    path.reference.likelihood,
+                    path.likelihood,
                     Status(True, message),
                     history,
                 )
@@ -340,6 +349,34 @@ class LaconicBase(KernelModel):
             raise ValueError(f"k must be a whole number from 0 to {longest}, got {k!r}.")
         other = copy(self)
         other._settle([min(int(k), size) for size in sizes])
+        return other
+
+    def slim(self) -> Self:
+        """Return the model with what its predictions need and no more, for files and small devices.
+
+        The reference and the training rows that no kernel is on stay behind. Predictions are the same;
+        :meth:`with_kernels` goes up to the present size, and ``reference_`` is empty.
+
+        Returns
+        -------
+        a copy of the model
+        """
+        check_is_fitted(self)
+        other = copy(self)
+        sizes = [columns.size for columns in self._columns]
+        paths = [path.until(size) for path, size in zip(self._paths, sizes, strict=True)]
+        basis, used = self._built.basis, np.arange(self._built.basis.n_columns)
+        if self.kernel is not None:  # features are but their numbers
+            used = np.unique(np.concatenate([index for path in paths for index in path.columns]))
+            kept: Any = basis.keep(used)
+            other._rows = self._rows[kept.source]
+            basis = replace(kept, source=np.arange(used.size))
+        other._paths = [path.without_reference(used) for path in paths]
+        other._built = self._built._replace(basis=basis, centre=self._built.centre[used], pivots=None)
+        other.reference_ = []
+        other.path_ = [point for point in self.path_ if point.kernels <= sizes[point.output]]
+        other._settle(sizes)
+        other.status_ = self.status_
         return other
 
 
