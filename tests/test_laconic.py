@@ -314,6 +314,9 @@ def test_shared_precision_is_the_multiple_of_its_unit(likelihood):
         np.testing.assert_allclose([*mode.w, mode.b], x, rtol=1e-6, atol=1e-9)
         again = fit_shared(problem, multiple, fit_shared(problem, 10 * multiple))
         np.testing.assert_allclose(again.w, mode.w, rtol=1e-6, atol=1e-8)
+        for latent in (mode.f, 30 * rng.normal(size=40)):  # wherever it begins
+            near = fit_shared(problem, multiple, latent=latent)
+            np.testing.assert_allclose(near.w, mode.w, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("shape", [(40, 5), (20, 60)])

@@ -133,8 +133,15 @@ class LaconicBase(KernelModel):
         fixed = None if searched else 1.0 if automatic else float(self.gamma)
         return Family.of(self.kernel, self.degree, self.coef0, fixed, X, weight)
 
-    def _choose(self, X: Any, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> float:
-        """Settle the kernel by what rows left out say; return the reference's precision."""
+    def _choose(
+        self, X: Any, weight: Array, targets: Sequence[Array], likelihood: Likelihood
+    ) -> tuple[float, list[Array | None]]:
+        """Settle the kernel by what rows left out say.
+
+        Returns
+        -------
+        the reference's precision, and where its latents are, if all rows were looked at
+        """
         family, rows = self._family(X, weight), rows_to_search(X)
         searched = family is not None and family.gamma is None
         search = Search(
@@ -149,7 +156,7 @@ class LaconicBase(KernelModel):
         )
         point = search.climb(START, LOOK)
         if family is None:
-            return multiple(point)
+            return multiple(point), search.everywhere(point, rows, X.shape[0])
         if searched and family.radial and self.weigh_features:
             theta = weigh_features(search, point, family.unit)
             if theta is not None:
@@ -158,7 +165,7 @@ class LaconicBase(KernelModel):
         self.gamma_ = family.gamma_at(point[0])
         self.kernel_ = family.kernel_at(point[0], search.theta)
         self.feature_scales_ = np.where(family.unit > 0, search.theta, 0.0)
-        return multiple(point)
+        return multiple(point), search.everywhere(point, rows, X.shape[0])
 
     def _coordinates(
         self, family: Family | None, width: int, theta: Array, X: Any, weight: Array
@@ -177,7 +184,7 @@ class LaconicBase(KernelModel):
             self.__dict__.pop(stale, None)
         reports, end_reports = begin_reports(self, len(targets))
         rows = X if self.kernel is not None else as_dense(X)
-        precision = self._choose(rows, weight, targets, likelihood)
+        precision, latents = self._choose(rows, weight, targets, likelihood)
         built = build_design(
             self._make_basis(X, weight),
             X,
@@ -194,11 +201,11 @@ class LaconicBase(KernelModel):
             coordinates = KernelMap.on(basis, built.pivots)
         dense = DenseDesign(np.ascontiguousarray(coordinates.columns(rows)))
 
-        def path(y: Array, report: Reporter) -> Path:
+        def path(y: Array, near: Array | None, report: Reporter) -> Path:
             report.begin()
             began = time.perf_counter()
             problem = Problem(dense.share(), y, likelihood, Jeffreys(), weight, self.fit_intercept)
-            reference = self._calibrate(Reference.fit(coordinates, problem, precision), problem)
+            reference = self._calibrate(Reference.fit(coordinates, problem, precision, near), problem)
             found = self._path(reference, problem, built)
             if isinstance(coordinates, FeatureMap) and is_wide(*rows.shape):
                 found = self._or_sparser(found, problem, built, rows)
@@ -206,7 +213,7 @@ class LaconicBase(KernelModel):
             report.end()
             return found
 
-        jobs = (delayed(path)(y, report) for y, report in zip(targets, reports, strict=True))
+        jobs = (delayed(path)(*output) for output in zip(targets, latents, reports, strict=True))
         self._paths: list[Path] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
         end_reports()
         self._built = built._replace(design=None)  # type: ignore[arg-type]
