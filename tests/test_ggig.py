@@ -342,3 +342,21 @@ def test_the_kernel_matrix_is_not_needed():
         explicit = SparseBayesClassifier(GeneralizedGaussian(q), kernel="precomputed")
         explicit.fit(rbf_kernel(X, gamma=2.0), y)
         assert factored.prior_.scale == pytest.approx(explicit.prior_.scale, rel=2e-3)
+
+
+@pytest.mark.parametrize("gamma", [5e-4, 5e-3, 5e-2, 0.5, 5.0])
+@pytest.mark.parametrize("q", [0.1, 0.5, 1.0, 1.5, 2.0])
+def test_no_width_collapses(q, gamma):
+    """The cross is in differences of wide kernels: their weights are huge, and nothing enters before."""
+    X, y = make_cross(200, random_state=0)
+    model = SparseBayesClassifier(GeneralizedGaussian(q), kernel="rbf", gamma=gamma).fit(X, y)
+    assert model.score(*make_cross(500, random_state=1)) > 0.85
+    assert q > 1 or model.n_relevant_ < 40
+
+
+def test_labels_that_say_nothing_stay_unsaid_by_wide_kernels():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 2)), rng.permutation(np.arange(100) % 2)
+    for gamma in (5e-3, 0.5):
+        model = SparseBayesClassifier(GeneralizedGaussian(1.0), kernel="rbf", gamma=gamma).fit(X, y)
+        assert model.n_relevant_ < 10

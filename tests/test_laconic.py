@@ -315,6 +315,9 @@ def test_shared_precision_is_the_multiple_of_its_unit(likelihood):
         np.testing.assert_allclose([*mode.w, mode.b], x, rtol=1e-6, atol=1e-9)
         again = fit_shared(problem, multiple, fit_shared(problem, 10 * multiple))
         np.testing.assert_allclose(again.w, mode.w, rtol=1e-6, atol=1e-8)
+        for latent in (mode.f, 30 * rng.normal(size=40)):  # wherever it begins
+            near = fit_shared(problem, multiple, latent=latent)
+            np.testing.assert_allclose(near.w, mode.w, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("shape", [(40, 5), (20, 60)])
@@ -1311,3 +1314,49 @@ def test_the_more_rows_the_narrower_the_kernel():
     rest = [np.mean((model.predict(Z) - truth) ** 2) for model in (coarse, fine)]
     assert rest[1] < 0.4 * rest[0]
     assert fine.n_relevant_ > 64 or fine.path_[-1].nats <= fine.tolerance_
+
+
+# ---- slim -----------------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("kernel", ["rbf", None])
+def test_a_slim_model_says_the_same(kind, kernel):
+    X, y = data(kind, 60)
+    if kind is LaconicClassifier:
+        y = y + (X[:, 1] > 1)  # three classes, so three paths
+    weight = np.append(0.0, np.ones(59))  # a row that is no row
+    model = kind(kernel).fit(X, y, sample_weight=weight)
+    slim = pickle.loads(pickle.dumps(model.slim()))
+    np.testing.assert_array_equal(says(slim, X), says(model, X))
+    np.testing.assert_array_equal(slim.relevance_, model.relevance_)
+    assert slim.status_ == model.status_
+    assert not slim.reference_
+    assert model.reference_
+    size = max(columns.size for columns in model._columns)
+    assert max(point.kernels for point in slim.path_) == size
+    for k in range(size + 1):
+        few, same = slim.with_kernels(k), model.with_kernels(k)
+        if k < size:  # the other outputs are no longer than they are
+            short = [columns.size < k for columns in model._columns]
+            if not any(short):
+                np.testing.assert_array_equal(says(few, X), says(same, X))
+                np.testing.assert_array_equal(few.relevance_, same.relevance_)
+    with pytest.raises(ValueError, match=f"from 0 to {size}, got {size + 1}"):
+        slim.with_kernels(size + 1)
+    np.testing.assert_array_equal(says(slim.slim(), X), says(model, X))
+
+
+def test_a_slim_model_is_small():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 5))
+    model = LaconicClassifier(tolerance=0.03).fit(
+        X, X[:, 0] + np.sin(2 * X[:, 1]) > rng.normal(size=500)
+    )
+    whole, slim = (len(pickle.dumps(one)) for one in (model, model.slim()))
+    assert slim < 40_000 < 1_000_000 < whole
+
+
+def test_who_asks_for_fewer_kernels_is_not_told_that_there_are_none():
+    _, _, model = fitted(LaconicClassifier)
+    assert "comes closer" not in model.with_kernels(1).status_.message

@@ -590,3 +590,18 @@ def test_what_is_trusted_is_ours_or_listed():
         else:
             assert module.startswith(("numpy", "scipy.sparse.", "sklearn.")), name
     assert not any("interop" in name or ".cli" in name or "inspection" in name for name in names)
+
+
+def test_slim_files_of_the_flagship(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 5))
+    y = X[:, 0] + np.sin(2 * X[:, 1]) > rng.normal(size=500)
+    model = make_pipeline(StandardScaler(), LaconicClassifier(tolerance=0.03)).fit(X, y)
+    for name, slim in (("whole", False), ("slim", True)):
+        laconic.save(model, tmp_path / name, slim=slim)
+    again = laconic.load(tmp_path / "slim")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert model[-1].reference_
+    assert not again[-1].reference_
+    assert 20 * (tmp_path / "slim").stat().st_size < (tmp_path / "whole").stat().st_size < 10_000_000
+    laconic.save(LaconicClassifier(), tmp_path / "slim", slim=True)  # not fitted: nothing to leave out

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -17,7 +17,6 @@ from .._component import is_count, is_positive
 from .._protocols import Array, Basis, Index, Likelihood
 from ..basis import Features, KernelBasis
 from ..design import Built, DenseDesign, build_design
-from ..posterior import GaussianPosterior
 from ..priors import Jeffreys
 from ..projection import Elsewhere, Projection, best_columns
 from ..solvers import Problem, Record, Status
@@ -25,6 +24,7 @@ from ._callbacks import Reporter, begin_reports
 from ._family import Family
 from ._fit import Fit
 from ._model import KernelModel
+from ._path import Path, Point
 from ._reference import FeatureMap, KernelMap, Reference, as_dense
 from ._search import LOOK, START, Search, multiple, rows_to_search, weigh_features
 from ._wide import is_clear, is_wide, sparse_references, unseen_rows
@@ -39,36 +39,9 @@ _LOOK_FURTHER, _ENOUGH, _NOTHING = 2, 0.1, 2e-4
 _MOST = (64, 30, 200)
 # Columns that are looked at in any case: one may have the mean, but not yet the variance.
 _LEAST = 10
+_MORE = " More would be needed: raise max_kernels or tolerance."
 # The least that a row counts, as a part of the one that counts most.
 _LEAST_PRECISION = 1e-10
-
-
-class Point(NamedTuple):
-    """A model on the path from nothing to the reference: its size, and the nats it loses a row."""
-
-    kernels: int
-    nats: float
-    output: int = 0
-
-
-@dataclass(frozen=True)
-class Path:
-    """The models of one output, of none of the columns, one, two, ..."""
-
-    reference: Reference
-    columns: list[Index]
-    posteriors: list[GaussianPosterior]
-    nats: Array
-
-    def until(self, size: int) -> Path:
-        """Return the path up to this size."""
-        end = size + 1
-        return Path(self.reference, self.columns[:end], self.posteriors[:end], self.nats[:end])
-
-    def smallest(self, tolerance: float) -> int:
-        """Return the smallest size that loses no more than this; the best if there is none."""
-        good = np.flatnonzero(self.nats <= tolerance)
-        return int(good[0]) if good.size else int(np.argmin(self.nats))
 
 
 class LaconicBase(KernelModel):
@@ -128,8 +101,15 @@ class LaconicBase(KernelModel):
         fixed = None if searched else 1.0 if automatic else float(self.gamma)
         return Family.of(self.kernel, self.degree, self.coef0, fixed, X, weight)
 
-    def _choose(self, X: Any, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> float:
-        """Settle the kernel by what rows left out say; return the reference's precision."""
+    def _choose(
+        self, X: Any, weight: Array, targets: Sequence[Array], likelihood: Likelihood
+    ) -> tuple[float, list[Array | None]]:
+        """Settle the kernel by what rows left out say.
+
+        Returns
+        -------
+        the reference's precision, and where its latents are, if all rows were looked at
+        """
         family, (few, more) = self._family(X, weight), rows_to_search(X, len(targets))
         searched = family is not None and family.gamma is None
         everywhere = Search(
@@ -142,21 +122,22 @@ class LaconicBase(KernelModel):
             self.fit_intercept,
             np.ones(X.shape[1]),
         )
-        search = everywhere.on(few)
+        search, rows = everywhere.on(few), few
         point = search.climb(START, LOOK)
         if family is None:
-            return multiple(point)
+            return multiple(point), search.everywhere(point, rows, X.shape[0])
         if searched and family.radial and self.weigh_features:
             theta = weigh_features(search, point, family.unit)
             if theta is not None:
                 search = search.weighing(theta)
                 point = search.climb(point)
         if more.size > few.size:  # the more rows, the narrower the best kernel
-            point = everywhere.weighing(search.theta).on(more).climb(point)
+            search, rows = everywhere.weighing(search.theta).on(more), more
+            point = search.climb(point)
         self.gamma_ = family.gamma_at(point[0])
         self.kernel_ = family.kernel_at(point[0], search.theta)
         self.feature_scales_ = np.where(family.unit > 0, search.theta, 0.0)
-        return multiple(point)
+        return multiple(point), search.everywhere(point, rows, X.shape[0])
 
     def _coordinates(
         self, family: Family | None, width: int, theta: Array, X: Any, weight: Array
@@ -175,7 +156,7 @@ class LaconicBase(KernelModel):
             self.__dict__.pop(stale, None)
         reports, end_reports = begin_reports(self, len(targets))
         rows = X if self.kernel is not None else as_dense(X)
-        precision = self._choose(rows, weight, targets, likelihood)
+        precision, latents = self._choose(rows, weight, targets, likelihood)
         built = build_design(
             self._make_basis(X, weight),
             X,
@@ -192,23 +173,23 @@ class LaconicBase(KernelModel):
             coordinates = KernelMap.on(basis, built.pivots)
         dense = DenseDesign(np.ascontiguousarray(coordinates.columns(rows)))
 
-        def path(y: Array, report: Reporter) -> Path:
+        def path(y: Array, near: Array | None, report: Reporter) -> Path:
             report.begin()
             began = time.perf_counter()
             problem = Problem(dense.share(), y, likelihood, Jeffreys(), weight, self.fit_intercept)
-            reference = self._calibrate(Reference.fit(coordinates, problem, precision), problem)
+            reference = self._calibrate(Reference.fit(coordinates, problem, precision, near), problem)
             found = self._path(reference, problem, built)
             if isinstance(coordinates, FeatureMap) and is_wide(*rows.shape):
                 found = self._or_sparser(found, problem, built, rows)
-            found = _reported(found, report, began)
+            found = found.report(report, began)
             report.end()
             return found
 
-        jobs = (delayed(path)(y, report) for y, report in zip(targets, reports, strict=True))
+        jobs = (delayed(path)(*output) for output in zip(targets, latents, reports, strict=True))
         self._paths: list[Path] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
         end_reports()
         self._built = built._replace(design=None)  # type: ignore[arg-type]
-        self.reference_ = [path.reference for path in self._paths]
+        self.reference_: list[Any] = [path.reference for path in self._paths]
         self.path_ = [
             Point(size, float(nats), output)
             for output, path in enumerate(self._paths)
@@ -224,7 +205,7 @@ class LaconicBase(KernelModel):
 
     def _or_sparser(self, dense: Path, problem: Problem, built: Built, X: Array) -> Path:
         """Return the path whose few features predict rows left out best, if clearly better."""
-        features: Any = replace(dense.reference.coordinates, turn=None)  # type: ignore[arg-type]
+        features: Any = replace(dense.reference.coordinates, turn=None)  # type: ignore[union-attr]
         Z = features.columns(X)
         paths = []
         for reference in sparse_references(features, replace(problem, design=DenseDesign(Z)), Z):
@@ -234,7 +215,8 @@ class LaconicBase(KernelModel):
 
         def says(path: Path) -> Array:
             lost = path.nats[path.smallest(self.tolerance)]
-            return path.reference.left_out(problem.y) - float(lost)
+            reference: Any = path.reference
+            return np.asarray(reference.left_out(problem.y)) - float(lost)
 
         best = max(paths, key=lambda path: float(problem.weight @ says(path)))
         return best if is_clear(says(best) - says(dense), problem.weight) else dense
@@ -297,7 +279,7 @@ class LaconicBase(KernelModel):
                 lost += elsewhere.missed(index, posterior.mean) / total
             posteriors.append(posterior)
             nats.append(max(lost, 0.0))
-        return Path(reference, columns, posteriors, np.array(nats))
+        return Path(reference, reference.likelihood, columns, posteriors, np.array(nats))
 
     # ---- publish --------------------------------------------------------------------------
 
@@ -311,16 +293,18 @@ class LaconicBase(KernelModel):
                 f"{size} {kind} lose {lost:.2g} nats per observation of what the reference says "
                 f"(tolerance {self.tolerance_:.2g})."
             )
-            if lost > self.tolerance_ and len(path.nats) <= self._most(path.reference.m.size):
-                message += f" No larger set of {kind} comes closer."
-            elif lost > self.tolerance_:
-                message += " More would be needed: raise max_kernels or tolerance."
+            asked = path.smallest(self.tolerance_) != size  # by somebody who knows that there are more
+            if lost > self.tolerance_ and not asked:
+                ended = path.reference is not None and len(path.nats) <= self._most(
+                    path.reference.m.size
+                )
+                message += f" No larger set of {kind} comes closer." if ended else _MORE
             history = [Record(k + 1, -nats, k, 0.0, output) for k, nats in enumerate(path.nats)]
             fits.append(
                 Fit(
                     path.columns[size],
                     path.posteriors[size],
-                    path.reference.likelihood,
+                    path.likelihood,
                     Status(True, message),
                     history,
                 )
@@ -348,10 +332,30 @@ class LaconicBase(KernelModel):
         other._settle([min(int(k), size) for size in sizes])
         return other
 
+    def slim(self) -> Self:
+        """Return the model with what its predictions need and no more, for files and small devices.
 
-def _reported(path: Path, report: Reporter, began: float) -> Path:
-    """Tell of every size; return the path up to where somebody has heard enough."""
-    for size, lost in enumerate(path.nats):
-        if report(Record(size + 1, -float(lost), size, time.perf_counter() - began)):
-            return path.until(size)
-    return path
+        The reference and the training rows that no kernel is on stay behind. Predictions are the same;
+        :meth:`with_kernels` goes up to the present size, and ``reference_`` is empty.
+
+        Returns
+        -------
+        a copy of the model
+        """
+        check_is_fitted(self)
+        other = copy(self)
+        sizes = [columns.size for columns in self._columns]
+        paths = [path.until(size) for path, size in zip(self._paths, sizes, strict=True)]
+        basis, used = self._built.basis, np.arange(self._built.basis.n_columns)
+        if self.kernel is not None:  # features are but their numbers
+            used = np.unique(np.concatenate([index for path in paths for index in path.columns]))
+            kept: Any = basis.keep(used)
+            other._rows = self._rows[kept.source]
+            basis = replace(kept, source=np.arange(used.size))
+        other._paths = [path.without_reference(used) for path in paths]
+        other._built = self._built._replace(basis=basis, centre=self._built.centre[used], pivots=None)
+        other.reference_ = []
+        other.path_ = [point for point in self.path_ if point.kernels <= sizes[point.output]]
+        other._settle(sizes)
+        other.status_ = self.status_
+        return other

@@ -144,9 +144,15 @@ class Reference:
     unseen: float = 0.0  # variance of a weight in a direction that no row has
 
     @classmethod
-    def fit(cls, coordinates: KernelMap | FeatureMap, problem: Problem, multiple: float) -> Self:
-        """Fit the problem in these coordinates under a precision for all weights."""
-        return cls.of(coordinates, fit_shared(problem, multiple), multiple)
+    def fit(
+        cls,
+        coordinates: KernelMap | FeatureMap,
+        problem: Problem,
+        multiple: float,
+        near: Array | None = None,
+    ) -> Self:
+        """Fit the problem in these coordinates under a precision for all weights, near a latent."""
+        return cls.of(coordinates, fit_shared(problem, multiple, latent=near), multiple)
 
     @classmethod
     def of(cls, coordinates: KernelMap | FeatureMap, mode: Mode, multiple: float | None = None) -> Self:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._protocols import Likelihood
+from .._protocols import Array, Likelihood
 from ..linalg import ridge, symmetric_eigen
 from ..priors import GeneralizedGaussian
-from ..relevance import find_mode, first_precision, refit_by_degrees
+from ..relevance import Mode, find_mode, first_precision, refit_by_degrees
 from ..solvers import Problem, Proximal, Record, Solution, Solver, State, Status, solve
 
 # The scale (and the noise) are found when another round would change them by less than this part of
@@ -30,6 +30,8 @@ _LEAP, _STRETCH = 10.0, 10.0
 _ENTRY = 0.1
 # Signal-to-noise ratios of the strongest direction that are looked at for a start.
 _RATIOS = np.logspace(-2, 14, 97)
+# Nats per observation, half of what there is to know of a label, at which nothing can have been missed.
+_MUCH = 0.5 * math.log(2)
 # How often scale and effective number of parameters take turns at weights that stay where they are.
 _TURNS = 5
 
@@ -98,6 +100,45 @@ class _Diary:
 
 
 def _by_the_evidence(
+    problem: Problem,
+    solver: Solver,
+    rule: GeneralizedGaussian,
+    known: Start,
+    max_iter: int,
+    tol: float,
+    callback: Report | None,
+) -> Solution:
+    """Find the scale from below; and from above, if that has surely missed something."""
+    answer = _rounds(problem, solver, rule, known, max_iter, tol, callback)
+    if known != Start() or not rule.is_l1 or not problem.kernels:
+        return answer
+    above = _above(problem, rule, answer)
+    if above is None:
+        return answer
+    again = _rounds(problem, solver, rule, Start(scale=above), max_iter, tol, callback)
+    return again if again.state.fit > answer.state.fit else answer
+
+
+def _above(problem: Problem, rule: GeneralizedGaussian, answer: Solution) -> float | None:
+    """Return the scale that the best dense weights call for, if few weights have missed something.
+
+    Labels on smooth kernels only: the signal of very wide ones is in differences of kernels, with
+    weights of any size, and a scale that begins small may settle where nothing has entered. That is so
+    if the evidence of a dense model, which has paid for all its weights, is larger than the likelihood
+    of the sparse one, which has paid for none.
+    """
+    empty = problem.empty()
+    gained = (answer.state.fit - empty.fit) / float(problem.weight.sum())
+    if empty.likelihood is not problem.likelihood or gained > _MUCH:
+        return None
+    mode = _dense_mode(problem, empty)
+    if mode is None or mode.objective <= answer.state.fit:
+        return None
+    unit = rule.of_variance(1 / first_precision(problem, empty))
+    return rule.learn(mode.w, float(mode.learnt.sum()), unit.level).level
+
+
+def _rounds(
     problem: Problem,
     solver: Solver,
     rule: GeneralizedGaussian,
@@ -205,8 +246,8 @@ def _by_the_paper(
     return diary.close(answer, state.likelihood, message, stopped)
 
 
-def _least_squares(problem: Problem, empty: State) -> tuple[State | None, float]:
-    r"""Return dense weights (if any are better than none) and the variance of their prior.
+def _ratios(problem: Problem) -> tuple[Array, Array]:
+    r"""Return signal-to-noise ratios and the evidence of each, as if labels were targets.
 
     The eigenvalues of a smooth kernel spread over many decades, and the evidence has an optimum
     wherever there is a gap between those that matter: a fixed point ends in the next one. With
@@ -226,28 +267,45 @@ def _least_squares(problem: Problem, empty: State) -> tuple[State | None, float]
     ratios = _RATIOS / max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     shrink = 1 + np.outer(ratios, values)
     missed = np.maximum((seen / shrink).sum(axis=1) + rest, np.finfo(float).tiny)
-    evidence = -0.5 * np.log(shrink).sum(axis=1) - 0.5 * total * np.log(missed)
-    p, best = problem.design.shape[1], int(np.argmax(evidence))
-    if empty.likelihood is not problem.likelihood:  # a regression: this is its evidence
-        variance = np.full(p, ratios[best])
-        answer = ridge(problem.design, weight, target, variance, intercept=problem.intercept)
-        f = problem.latent(answer.weights, answer.intercept)
-        likelihood = refit_by_degrees(problem, empty.likelihood, f, answer.n_learnt)
-        state = problem.state(answer.weights, answer.intercept, likelihood)
-        return state, float(ratios[best] * total / (weight @ state.curvature))
-    # Labels are no such targets: of several optima the true likelihood tells which is the best.
-    # At the far end every label is believed, which is none.
+    return ratios, -0.5 * np.log(shrink).sum(axis=1) - 0.5 * total * np.log(missed)
+
+
+def _least_squares(problem: Problem, empty: State) -> tuple[State | None, float]:
+    """Return dense weights (if any are better than none) and the variance of their prior."""
+    if empty.likelihood is problem.likelihood:
+        mode = _dense_mode(problem, empty)
+        if mode is None:
+            return None, 1 / first_precision(problem, empty)
+        return problem.state(mode.w, mode.b, mode.likelihood), float(1 / mode.alpha[0])
+    ratios, evidence = _ratios(problem)  # a regression: this is its evidence
+    target, weight, best = (
+        problem.likelihood.first_target(problem.y),
+        problem.weight,
+        np.argmax(evidence),
+    )
+    variance = np.full(problem.design.shape[1], ratios[best])
+    answer = ridge(problem.design, weight, target, variance, intercept=problem.intercept)
+    f = problem.latent(answer.weights, answer.intercept)
+    likelihood = refit_by_degrees(problem, empty.likelihood, f, answer.n_learnt)
+    state = problem.state(answer.weights, answer.intercept, likelihood)
+    return state, float(ratios[best] * float(weight.sum()) / (weight @ state.curvature))
+
+
+def _dense_mode(problem: Problem, empty: State) -> Mode | None:
+    """Return the mode under one precision for all weights that has the largest evidence, if any has.
+
+    Labels are no targets: of several optima the true likelihood tells which is the best. At the far end
+    every label is believed, which is none.
+    """
+    ratios, evidence = _ratios(problem)
     peaks = 1 + np.flatnonzero((evidence[1:-1] > evidence[:-2]) & (evidence[1:-1] > evidence[2:]))
-    if not peaks.size:
-        return None, 1 / first_precision(problem, empty)
-    precisions = float(weight @ empty.curvature) / total / ratios[peaks]
-    zero = np.zeros(p)
+    known = float(problem.weight @ empty.curvature) / float(problem.weight.sum())
+    zero = np.zeros(problem.design.shape[1])
     modes = [
-        find_mode(problem, np.full(p, precision), empty.likelihood, zero, empty.b)
-        for precision in precisions
+        find_mode(problem, np.full(zero.size, known / ratio), empty.likelihood, zero, empty.b)
+        for ratio in ratios[peaks]
     ]
-    mode = max(modes, key=lambda mode: mode.objective)
-    return problem.state(mode.w, mode.b, mode.likelihood), float(1 / mode.alpha[0])
+    return max(modes, key=lambda mode: mode.objective, default=None)
 
 
 def _first_weights(problem: Problem, solver: Solver, rule: GeneralizedGaussian, max_iter: int) -> State:

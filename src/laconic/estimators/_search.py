@@ -23,7 +23,7 @@ _MORE, _WORTH = 4, 2
 # A step has to gain so many nats a row to be taken, or a flat hill would be walked to its end.
 _GAIN = 1e-4
 # Modes that are only compared need not be exact beyond this many nats.
-_NEAR = 1e-4
+_NEAR = 1e-3
 # Fewer rows than this do not tell which features matter more; and they have to tell it so clearly, in
 # standard errors of what is gained.
 _FEWEST_ROWS, _CLEARLY = 100, 2.0
@@ -58,17 +58,28 @@ class Search:
     likelihood: Likelihood
     intercept: bool
     theta: Array  # weights of the features
+    begin: Sequence[Array] = ()  # a latent of each output to begin near
     _problems: dict[int, list[Problem]] = field(default_factory=dict)
     _modes: dict[Point, list[Mode]] = field(default_factory=dict)
 
     def on(self, rows: Index) -> Self:
         """Return the search on some of the rows."""
         targets = [y[rows] for y in self.targets]
-        return self._anew(X=self.X[rows], targets=targets, weight=self.weight[rows])
+        begin = [f[rows] for f in self._latents()]
+        return self._anew(X=self.X[rows], targets=targets, weight=self.weight[rows], begin=begin)
+
+    def at_one_width(self) -> Self:
+        """Return the search for a precision alone."""
+        return self._anew(widths=False)
 
     def weighing(self, theta: Array) -> Self:
         """Return the search with other weights of the features."""
-        return self._anew(theta=theta)
+        return self._anew(theta=theta, begin=self._latents())
+
+    def _latents(self) -> Sequence[Array]:
+        """Return the latents that were found last: others are not far from them."""
+        last = next(reversed(self._modes.values()), None)
+        return self.begin if last is None else [mode.f for mode in last]
 
     def _anew(self, **changes: Any) -> Self:
         return replace(self, **changes, _problems={}, _modes={})
@@ -86,12 +97,20 @@ class Search:
                 ]
             # The last one of the same width is a good start.
             near = [modes for p, modes in self._modes.items() if p[0] == width][-1:]
-            starts = near[0] if near else [None] * len(self.targets)
+            nothing: list[Any] = [None] * len(self.targets)
+            starts, latents = near[0] if near else nothing, self._latents() or nothing
             self._modes[point] = [
-                fit_shared(problem, multiple(point), start, _NEAR)
-                for problem, start in zip(self._problems[width], starts, strict=True)
+                fit_shared(problem, multiple(point), start, _NEAR, f)
+                for problem, start, f in zip(self._problems[width], starts, latents, strict=True)
             ]
         return self._modes[point]
+
+    def everywhere(self, point: Point, rows: Index, n_rows: int) -> list[Array | None]:
+        """Return the latent of each output at a point in the order of all rows, if these are all."""
+        if rows.size < n_rows:
+            return [None] * len(self.targets)
+        back = np.argsort(rows)
+        return [mode.f[back] for mode in self.modes(point)]
 
     def left_out(self, point: Point) -> Array:
         """Return the log probability of each row's targets as if it had not been seen."""
@@ -127,8 +146,8 @@ class Search:
             return [top(width, point[1]) for width in near if _FROM[0] <= width <= _TO[0]]
 
         best = top(*start)
-        for width in look if self.widths else ():  # each begins at the precision of the last
-            best = max(best, top(width, tops[next(reversed(tops))][1]), key=score)
+        for width in look if self.widths else ():
+            best = max(best, top(width, start[1]), key=score)
         return _uphill(best, widths, score, least)
 
     def steepness(self, point: Point) -> Array:
@@ -152,10 +171,10 @@ def _uphill(
     score: Callable[[Point], float],
     least: float,
 ) -> Point:
-    """Return the point around which none gains more than the least."""
+    """Return the point around which none gains more than the least; the way up is not looked back on."""
     while True:
-        ahead = max(around(point), key=score, default=point)
-        if score(ahead) <= score(point) + least:
+        ahead = next((p for p in around(point) if score(p) > score(point) + least), None)
+        if ahead is None:
             return point
         point = ahead
 
@@ -209,7 +228,8 @@ def weigh_features(search: Search, point: Point, unit: Array) -> Array | None:
         steep = part.steepness(at) * unit
         return np.asarray(steep / steep[varies].mean()) if steep.any() else varies.astype(float)
 
-    halves = [search.on(np.arange(first, search.X.shape[0], 2)) for first in (0, 1)]
+    # The width of all rows is close to that of half of them.
+    halves = [search.on(np.arange(first, search.X.shape[0], 2)).at_one_width() for first in (0, 1)]
     best = [half.climb(point) for half in halves]
     gained = np.zeros(0)
     for k, half in enumerate(halves):

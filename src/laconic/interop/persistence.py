@@ -67,7 +67,7 @@ _LISTENERS = ("callbacks", "_skl_callbacks", "_skl_callbacks_to_teardown", "_cal
 _LABEL = "laconic.json"
 
 
-def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
+def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = False) -> None:
     """Save a model, or a pipeline around one, to a file without pickle.
 
     The file is a zip archive of arrays and of a description in JSON, in the format of
@@ -84,6 +84,9 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         Of laconic, or of scikit-learn around one.
     path : str or path
         Conventionally ending in ``.skops``.
+    slim : bool, default=False
+        Whether the flagships in it leave behind what their predictions do not need, as their method
+        ``slim`` does: the reference, and the training rows without a kernel.
 
     See Also
     --------
@@ -112,7 +115,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         raise IsADirectoryError(f"{path} is a folder: give the file's name too.")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to save in.")
-    silent = _without_listeners(model)
+    silent = _without_listeners(_slim(model) if slim else model)
     try:
         data = sio.dumps(silent, compression=ZIP_DEFLATED)
         strangers = _strangers(data)
@@ -263,6 +266,15 @@ def _files(schema: Any) -> Iterator[str]:
 
 
 # ---- what is saved ------------------------------------------------------------------------
+
+
+def _slim(model: BaseEstimator) -> BaseEstimator:
+    """Return a copy of the model in which every fitted part that can be slimmer is."""
+    parts = [part for part in _parts(model, set()) if isinstance(part, BaseEstimator)]
+    slimmer = {
+        id(part): part.slim() for part in parts if hasattr(part, "slim") and hasattr(part, "status_")
+    }
+    return deepcopy(model, slimmer) if slimmer else model
 
 
 def _without_listeners(model: BaseEstimator) -> BaseEstimator:

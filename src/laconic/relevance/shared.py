@@ -5,13 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from .._protocols import Array, Likelihood
+from ..linalg import ridge
 from ..solvers import Problem
 from ._mode import Mode, find_mode
 from ._start import first_precision
 
+# The least curvature of a row, as a part of the largest: its target stays finite.
+_LEAST_CURVATURE = 1e-10
+
 
 def fit_shared(
-    problem: Problem, multiple: float, near: Mode | None = None, gain: float | None = None
+    problem: Problem,
+    multiple: float,
+    near: Mode | None = None,
+    gain: float | None = None,
+    latent: Array | None = None,
 ) -> Mode:
     r"""Return the mode under one precision for all weights.
 
@@ -28,14 +36,18 @@ def fit_shared(
     gain : float, optional
         Nats that a step of Newton's method has to gain to be followed by another; by default the last
         digit.
+    latent : ndarray of shape (n,), optional
+        The latent of other columns at the same rows, to begin near if no mode is.
 
     Returns
     -------
     Mode
     """
     empty, columns = problem.empty(), problem.design.shape[1]
-    w, b = (np.zeros(columns), empty.b) if near is None else (near.w, near.b)
     alpha = np.full(columns, multiple * first_precision(problem, empty))
+    w, b = (np.zeros(columns), empty.b) if near is None else (near.w, near.b)
+    if near is None and latent is not None and empty.likelihood is problem.likelihood:
+        w, b = _towards(problem, alpha, latent)  # with noise of its own the first step is the last
     until = {} if gain is None else {"gain": gain}
     mode = find_mode(problem, alpha, empty.likelihood, w, b, **until)
     likelihood = _most_probable(mode)
@@ -44,6 +56,15 @@ def fit_shared(
     curvature = likelihood.evaluate(problem.y, mode.f)[2]
     alpha = alpha * (float(problem.weight @ curvature) / float(mode.r.sum()))
     return find_mode(problem, alpha, likelihood, mode.w, mode.b, **until)
+
+
+def _towards(problem: Problem, alpha: Array, f: Array) -> tuple[Array, float]:
+    """Return the weights of a step of Newton's method from a latent that need not be one of theirs."""
+    _, slope, curvature = problem.likelihood.evaluate(problem.y, f)
+    r = problem.weight * np.maximum(curvature, _LEAST_CURVATURE * curvature.max())
+    target = f + problem.weight * slope / r
+    answer = ridge(problem.design, r, target, 1 / alpha, intercept=problem.intercept)
+    return answer.weights, answer.intercept
 
 
 def _most_probable(mode: Mode) -> Likelihood:
