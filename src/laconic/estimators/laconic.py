@@ -67,7 +67,8 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     path_ : list of Point
         ``kernels, nats, output``: what the model of each size loses.
     reference_ : list of Reference
-        The dense model of each output; ``reference_[0].latent(X)`` is its latent's mean and variance,
+        The dense model of each output (a sparse one where ``kernel=None``, features are many for their
+        rows, and that predicts better); ``reference_[0].latent(X)`` is its latent's mean and variance,
         ``stretch`` the factor by which rows left out ask for more (or less) confidence.
     coupling_ : float
         Of more than two classes: from the probabilities p of each against the rest come those of all,
