@@ -270,10 +270,10 @@ def _sorely_missed(full: Problem, active: Index, state: State) -> Index:
     worth = slope**2 / np.maximum(2 * sharpest * full.squares, np.finfo(float).tiny)
     worth[active] = 0.0
     price = 2 / float(full.prior.variance(np.ones(1))[0]) + np.log(p) + np.log(n) / 2
-    first = np.argsort(-worth, kind="stable")[:_MISSED]
-    first = first[worth[first] > _ALONE * price]
+    first = np.flatnonzero(worth > _ALONE * price)
     if not first.size:
         return active[:0]
+    first = first[np.argsort(-worth[first], kind="stable")[:_MISSED]]
     # With the others adapting, its curvature is a Schur complement: larger nats, if it is unlike them.
     gram, k = full.keep(np.append(active, first)).metric(state).gram, active.size
     own = np.diag(gram)[k:]
