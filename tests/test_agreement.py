@@ -15,7 +15,7 @@ from laconic.datasets import make_ripley
 from laconic.kernels import RBF, Matern, Polynomial
 from laconic.likelihoods import Gaussian as GaussianLikelihood
 from laconic.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, StudentT
-from laconic.solvers import EM, Newton, rank_tolerance
+from laconic.solvers import EM, Accelerated, Newton, rank_tolerance
 
 # Prior, the reference's variance of the touching Gaussian, slope of the penalty in w.
 PRIORS = {
@@ -196,6 +196,18 @@ def test_the_solver_says_how_exact_the_factors_must_be():
     assert rank_tolerance(Newton(), absorbing) > rank_tolerance(Newton(), smooth)
     # A solver that does not say is taken to weigh every kernel to the end, as EM does.
     assert rank_tolerance(EM(), absorbing) < rank_tolerance(Newton(), smooth)
+    # An accelerated one needs what it needs by itself.
+    for solver in (EM(), Newton()):
+        assert rank_tolerance(Accelerated(solver), smooth) == rank_tolerance(solver, smooth)
+
+
+def test_factors_give_em_seven_digits():
+    X, y = make_ripley(250, random_state=1006)
+    kernel = RBF(gamma=2.0)
+    settings = {"solver": EM(stop="weights"), "penalize_intercept": True, "tol": 1e-3}
+    factored = SparseBayesClassifier(kernel=kernel, **settings).fit(X, y)
+    full = SparseBayesClassifier(kernel="precomputed", **settings).fit(kernel(X, X), y)
+    assert distance(weights_of(factored, 251), weights_of(full, 251)) < 1e-7
 
 
 @pytest.mark.parametrize("value", [0.0, -1e-8, "exact", None])

@@ -112,6 +112,13 @@ def test_tail_table(function, exact, rtol):
     check_close(function, exact, rtol)
 
 
+def test_parts_of_a_hopeless_row_are_finite():
+    log_p, ratio, curvature = probit_parts(np.array([-1e20, 1e20]))
+    np.testing.assert_allclose(log_p, [-5e39, 0.0])
+    np.testing.assert_allclose(ratio, [1e20, 0.0])
+    np.testing.assert_allclose(curvature, [1.0, 0.0])
+
+
 @pytest.mark.parametrize(
     "function", [probit_ratio, probit_curvature, log_probit], ids=lambda f: f.__name__
 )

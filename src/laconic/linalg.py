@@ -288,9 +288,10 @@ def solve_semidefinite(H: Array, b: Array) -> Array:
 
     Columns that repeat each other make ``H`` singular; they then share the answer.
     """
-    more, tiny = 1e-10 * np.diag(H), np.finfo(float).tiny
+    more, tiny, matrix = 1e-10 * H.diagonal(), np.finfo(float).tiny, H.copy()
     if more.size and more.min() > tiny:
-        _, x, failed = lapack.dposv(H + np.diag(more), b, lower=1)
+        matrix.flat[:: more.size + 1] += more
+        _, x, failed = lapack.dposv(matrix, b, lower=1)
         if not failed:
             return np.asarray(x)
     root = 1 / np.sqrt(np.maximum(more, tiny))
@@ -355,8 +356,7 @@ def pivoted_cholesky(
         G[rank : rank + order.size] = new
         rest = np.maximum(rest - np.einsum("ij,ij->j", new, new), 0.0)
         rest[chosen] = 0.0
-        pivots = np.append(pivots, chosen)
-        rank += order.size
+        pivots, rank = np.append(pivots, chosen), rank + order.size
     left = float(rest.max(initial=0.0)) / largest if largest > 0 else 0.0
     return G[:rank], pivots, left
 

@@ -75,12 +75,11 @@ def probit_parts(t: Array) -> tuple[Array, Array, Array]:
     all three.
     """
     left = t < 0
-    half = 0.5 * t * t
-    e = erfcx(np.abs(t) * np.sqrt(0.5))
+    half = t * t / 2
+    e = erfcx(np.abs(t) / np.sqrt(2))
     density = np.exp(-half)
     tail = 0.5 * e * density
-    # One logarithm for both sides: that of e/2 is exact enough beside half, which is added to it.
-    log_p = np.log1p(np.where(left, 0.5 * e - 1, -tail)) - np.where(left, half, 0.0)
+    log_p = np.where(left, np.log(0.5 * e) - half, np.log1p(-tail))
     ratio = np.sqrt(2 / np.pi) * np.where(left, 1 / e, 0.5 * density / (1 - tail))
     plus = ratio + t
     far = t < _TAIL

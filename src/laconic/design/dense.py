@@ -23,6 +23,8 @@ _CHUNK = 1 << 16
 def cosine(products: Array, lengths: Array, column: int) -> Array:
     """Return absolute cosines from inner products with one column; 0 for a column of length 0."""
     scale = lengths * lengths[column]
+    if scale.min() > 0:
+        return np.asarray(np.abs(products) / scale)
     return np.asarray(np.abs(products) / np.where(scale > 0, scale, np.inf))
 
 

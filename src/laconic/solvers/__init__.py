@@ -1,7 +1,7 @@
 """Solvers: everything is an iterated weighted ridge, and one loop runs them all."""
 
-from ._choose import REGISTRY, choose_solver, rank_tolerance
-from ._loop import Record, Solution, Solver, Status, resume, solve
+from ._choose import REGISTRY, choose_solver
+from ._loop import Record, Solution, Solver, Status, rank_tolerance, resume, solve
 from ._problem import Problem, State
 from .accelerated import Accelerated
 from .em import EM

@@ -22,23 +22,6 @@ REGISTRY: dict[str, type[Component]] = {
 }
 
 
-# What a solver gets that does not say how exact the factors of a kernel matrix must be: enough for one
-# that weighs all kernels from the first iteration to the last, as EM does. In 72 fits of the papers'
-# problem EM's weights were those of the full matrix to 2e-6, but for one (3e-4) whose path hangs on
-# every digit. Ten times tighter brings back directions of badly scaled kernels (entries of 1e30) in
-# which EM overflows, as it does on the full matrix.
-_RANK_TOL = 1e-9
-
-
-def rank_tolerance(solver: Solver, prior: Prior) -> float:
-    """Return the part of a kernel matrix that its factors may miss without the weights noticing.
-
-    A solver may know better than the safe default; it then has a method ``rank_tol(prior)``.
-    """
-    known = getattr(solver, "rank_tol", None)
-    return _RANK_TOL if known is None else float(known(prior))
-
-
 def choose_solver(value: Any, prior: Prior) -> Solver:
     """Turn a name or an instance into a solver that can handle the prior.
 

@@ -21,6 +21,8 @@ _TALL = 20
 _STALE = 0.1
 # How often the prior is touched anew on one quadratic, at the most.
 _DEPTH = 50
+# A sweep that moves the weights by less than this part of the way so far is the last.
+_NEAR = 1e-4
 # Rows at which a likelihood is evaluated at once: its temporaries stay in the cache.
 _BLOCK = 1 << 13
 
@@ -188,7 +190,8 @@ class Problem:
         answer = quadratic.ridge(self.variance(state.w))
         for _ in range(_DEPTH):
             old, answer = answer.weights, quadratic.ridge(self.variance(answer.weights))
-            if np.abs(answer.weights - old).max(initial=0.0) <= 1e-8 * np.abs(old).max(initial=0.0):
+            far = np.abs(old - state.w).max(initial=0.0)  # it need not be nearer than it has come
+            if np.abs(answer.weights - old).max(initial=0.0) <= _NEAR * far:
                 break
         return answer
 

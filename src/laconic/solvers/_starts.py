@@ -43,7 +43,7 @@ _SWEEPS = 3
 _SAME = 0.1
 # A start need not be exact: the last step brought less than this many nats per observation, and
 # less than this many in all.
-_START_GAIN = 2e-4
+_START_GAIN = 5e-4
 _MOST_GAIN = 2.0
 
 

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from .._component import Component, is_number, require
-from .._protocols import Array
+from .._protocols import Array, Prior
+from ._loop import rank_tolerance
 from ._problem import Problem, State
 from .em import EM
 
@@ -76,6 +77,10 @@ class Accelerated(Component):
     def prunes(self) -> bool:
         """Whether the solver prunes."""
         return bool(self._inner.prunes)
+
+    def rank_tol(self, prior: Prior) -> float:
+        """Return how much of a kernel matrix its factors may miss: what the solver itself allows."""
+        return rank_tolerance(self._inner, prior)
 
     def init(self, problem: Problem) -> State:
         """Return the solver's own start."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -11,6 +12,9 @@ from ._loop import flat
 from ._problem import Problem, State
 from ._starts import ridge_start
 from ._steps import em_step
+
+# Nats that rounding may take from the objective of a step.
+_ROUNDING = 1.0
 
 
 class EM(Component):
@@ -50,8 +54,15 @@ class EM(Component):
         return ridge_start(problem, self.ridge)
 
     def step(self, problem: Problem, state: State) -> State:
-        """Return the state after one iteration."""
-        return em_step(problem, state)
+        """Return the state after one iteration, or the same one where rounding would lead away.
+
+        EM never descends. Columns of 1e30 leave the normal equations without a digit, though, and what
+        they answer then may overflow.
+        """
+        with np.errstate(all="ignore"):
+            new = em_step(problem, state)
+        lost = np.isfinite(state.objective) and not new.objective > state.objective - _ROUNDING
+        return replace(state) if lost else new
 
     def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
         """Return a sentence if the chosen rule says stop."""

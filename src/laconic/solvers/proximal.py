@@ -187,17 +187,17 @@ def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-1
     first weight to reach zero stays there; at it, zeros whose slope beats the rate are freed, those
     that would set out in the wrong direction excepted. Slopes within ``tol`` of the rate are zero.
     """
-    w = w.copy()
+    w, slack = w.copy(), tol * rate
     for _ in range(_CHANGES * (w.size + 1)):
-        slope = c - H @ w
-        sign = np.sign(np.where(w != 0, w, slope))
+        slope, on = c - H @ w, w != 0
+        sign = np.sign(np.where(on, w, slope))
         steep = slope - rate * sign
-        free = np.flatnonzero((w != 0) | (steep * sign > tol * rate))
-        if (np.abs(steep[free]) <= tol * rate[free]).all():
+        free = (on | (steep * sign > slack)).nonzero()[0]
+        if (np.abs(steep[free]) <= slack[free]).all():
             break
         free, d = _direction(H, free, sign, steep, w)
         start = w[free]
-        homeward = np.flatnonzero((start != 0) & (d * sign[free] < 0))
+        homeward = (d * sign[free] < 0).nonzero()[0]  # none of them at zero: see _direction
         crossing = -start[homeward] / d[homeward]
         t = crossing.min(initial=1.0)
         w[free] = start + t * d
