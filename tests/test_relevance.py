@@ -285,6 +285,26 @@ def test_both_methods_end_at_the_same_bound_where_nothing_is_dropped(kind, combi
 # ---- 4. dual = primal = explicit inverses ------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", ["logistic", "probit"])
+def test_predictions_have_the_curvature_of_the_likelihood_not_of_its_bound(kind):
+    problem = ask(kind, 60, 8, weight="counts")
+    state = solve(problem, Variational(), max_iter=200, tol=1e-8).state
+    _, _, curvature = problem.likelihood.evaluate(problem.y, state.m)
+    D = naive.with_ones(problem.design.matrix[:, state.columns], True)
+    r = problem.weight * curvature
+    Sigma = naive.inverse(D.T @ np.diag(r) @ D + np.diag(np.r_[state.precisions.precision.ravel(), 0]))
+    posterior, design = state.posterior, problem.keep(state.columns).design
+    v = posterior.latent_variance(design, r)
+    np.testing.assert_allclose(v, np.einsum("ij,jk,ik->i", D, Sigma, D), rtol=1e-6)
+    assert (v > state.v).all()  # the bound is surer than the likelihood
+    np.testing.assert_array_equal(posterior.weights, state.ridge.weights)
+
+
+def test_with_gaussian_noise_the_posterior_is_q():
+    state = solve(ask("gaussian", 60, 8), Variational(), max_iter=200, tol=1e-8).state
+    assert state.posterior is state.ridge
+
+
 def test_a_precision_goes_faster_ahead_and_slower_when_it_turns():
     pace = Pace.first(np.array([1.0, -1.0, 1.0]))
     assert (pace.multiple == 1).all()

@@ -384,6 +384,22 @@ def test_augmentation_is_forgotten_with_the_kernel():
     )
 
 
+def test_a_saved_model_grows_neither_with_the_rows_nor_twice_with_the_square_of_the_rank():
+    sizes = []
+    for n in (500, 4_000):
+        X, y = make_sinc(n, random_state=3)
+        sizes.append(len(pickle.dumps(RVMRegressor(gamma=1 / 18).fit(X, y))))
+    assert sizes[1] < 1.5 * sizes[0]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 8))  # of full rank
+    y = X[:, 0] + 0.1 * rng.normal(size=150)
+    model = RVMRegressor(gamma=0.5).fit(X, y)
+    extra = model._augmentation
+    assert extra.rows.shape[0] == 150
+    assert len(pickle.dumps(model)) < 8 * 150 * (150 + 2 * model.n_relevant_ + 40)
+    assert (extra.excess == extra.excess.T).all()
+
+
 def test_augmentation_in_blocks(monkeypatch):
     X, y = bumps()
     whole = RVMRegressor(gamma=0.3).fit(X, y)

@@ -43,10 +43,10 @@ class Augmentation:
 
     kernel: Kernel
     rows: Any  # P
-    triangle: Triangle  # L
+    halves: Array  # L with its diagonal, and above it one half of the excess
     middle: Array  # mean of the columns of G
     gain: Array  # Sigma Phi' R G'
-    excess: Array  # G R G' - G R Phi Sigma Phi' R G', for s
+    diagonal: Array  # of the excess G R G' - G R Phi Sigma Phi' R G', for s
     slope: Array  # G R (y - m), for q
     alpha: float
 
@@ -89,7 +89,21 @@ class Augmentation:
         height = max(second - mean**2, (_FLAT * level) ** 2)
         # A kernel that vanishes at all rows has no height to be measured in: it is left out.
         alpha = level * (level / max(height, np.finfo(float).tiny)) if level > 0 else np.inf
-        return cls(kernel, rows, triangle, middle, gain, square - cross @ gain, slope, alpha)
+        excess = square - cross @ gain
+        # Neither half of a triangular or symmetric matrix is kept twice: this is most of a saved model.
+        halves = np.asfortranarray(triangle.lower + np.triu(excess, 1))
+        return cls(kernel, rows, halves, middle, gain, np.diag(excess).copy(), slope, alpha)
+
+    @property
+    def triangle(self) -> Triangle:
+        """``L``; what is above its diagonal is not looked at."""
+        return Triangle(self.halves)
+
+    @property
+    def excess(self) -> Array:
+        """``G R G' - G R Phi Sigma Phi' R G'``."""
+        above = np.triu(self.halves, 1)
+        return above + above.T + np.diag(self.diagonal)
 
     def apply(
         self, posterior: GaussianPosterior, X: Any, Phi: Array, m: Array, v: Array

@@ -58,4 +58,5 @@ class RelevanceBase(KernelModel):
         end_reports()
         self.solver_ = solver
         self._publish(fits, built.basis, built.centre, built.note + self._note(fits))
+        del self._rows  # one number per training row, which no prediction needs
         return built, fits

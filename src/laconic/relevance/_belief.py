@@ -11,6 +11,7 @@ import numpy as np
 from .._protocols import Array, Index, Likelihood
 from ..linalg import Ridge, ridge
 from ..solvers import Problem
+from ._mode import own_precision
 from ._pace import Pace
 from ._precisions import Precisions, over_slices
 
@@ -64,10 +65,21 @@ class Belief:
         """Which of all weights are left."""
         return np.ravel_multi_index(np.ix_(*self.kept), self.full).ravel()
 
-    @property
+    @cached_property
     def posterior(self) -> Ridge:
-        """Mean and curvature of ``q(w)``."""
-        return self.ridge
+        """Mean of ``q(w)``, and around it the likelihood's own curvature.
+
+        A bound on the likelihood is more curved than the likelihood: ``q(w)`` is too narrow to predict
+        with. For Gaussian noise there is no difference.
+        """
+        problem = self.problem
+        _, slope, curvature = self.likelihood.evaluate(problem.y, self.m)
+        r = problem.weight * own_precision(slope, curvature)
+        if np.array_equal(r, self.r):
+            return self.ridge
+        variance = 1 / self.precisions.precision.ravel()
+        touching = ridge(problem.design, r, self.m, variance, intercept=problem.intercept)
+        return replace(touching, weights=self.ridge.weights, intercept=self.b)
 
     @property
     def mean(self) -> Array:
@@ -81,7 +93,8 @@ class Belief:
 
     def relevance(self, mode: int) -> Array:
         """Return the effective number of parameters in each slice of a mode."""
-        return over_slices(self.learnt, mode)
+        settled = self.learnt.ravel() if self.posterior is self.ridge else self.posterior.learnt()
+        return over_slices(settled.reshape(self.precisions.grid), mode)
 
     @property
     def coordinates(self) -> Array:

@@ -84,6 +84,12 @@ def refit_by_degrees(problem: Problem, likelihood: Likelihood, f: Array, n_learn
     return likelihood.refit(problem.y, f, problem.weight, free, v)
 
 
+def own_precision(slope: Array, curvature: Array) -> Array:
+    """Return the precision of the Gaussian with the likelihood's own slope and curvature, never zero."""
+    curvature = np.maximum(curvature, _LEAST_CURVATURE * curvature.max(initial=0.0))
+    return np.maximum(curvature, _SHORTEST * np.abs(slope) + np.finfo(float).tiny)
+
+
 def find_mode(
     problem: Problem,
     alpha: Array,
@@ -99,8 +105,7 @@ def find_mode(
     value = float(weight @ log_p) - 0.5 * float(alpha @ w**2)
     last = False
     for _ in range(_STEPS):
-        curvature = np.maximum(curvature, _LEAST_CURVATURE * curvature.max(initial=0.0))
-        r = weight * np.maximum(curvature, _SHORTEST * np.abs(slope) + np.finfo(float).tiny)
+        r = weight * own_precision(slope, curvature)
         target = f + weight * slope / r
         answer = ridge(problem.design, r, target, 1 / alpha, intercept=problem.intercept)
         dw, db = answer.weights - w, answer.intercept - b
