@@ -174,7 +174,7 @@ def walk(
                 if rates.weight < rate:
                     relaxed = at.at_rates(rates.weight, _number(scale, default)).questions
                     answers = [
-                        relax(question, asked.few, settings, lambda _: False, each)
+                        relax(question, asked.few, settings, lambda _: False, each, asked.feature_price)
                         for question, each in zip(relaxed, found, strict=True)
                     ]
                 yield rates, answers
