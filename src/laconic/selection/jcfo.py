@@ -16,8 +16,8 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
 
     Every candidate is a :class:`~laconic.JCFOClassifier`. Along a path of ascending ``selection_rate``
     the answer at one is the start of the next, the first has several starts; the features that it keeps
-    are also given kernels at the lower rates of ``weight_rates``. Screening, where it is asked for,
-    happens inside the folds. The chosen one is reached along the same path on all rows.
+    are also exchanged and given kernels at the lower rates of ``weight_rates``. Screening, where it is
+    asked for, happens inside the folds. The chosen one is reached along the same path on all rows.
 
     Parameters
     ----------
