@@ -224,11 +224,19 @@ def test_features_stay_that_are_worth_their_price():
         assert alone.objective_ - model.objective_ > price
 
 
+def test_a_product_is_found_beside_a_feature_that_speaks_for_itself():
+    rng = np.random.default_rng(1002)
+    X = rng.normal(size=(200, 12))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=200)
+    model = JCFORegressor(selection_rate="auto").fit(X, y)
+    np.testing.assert_array_equal(model.get_support(indices=True), [0, 1, 2])
+
+
 def test_features_come_in_where_the_selection_left_none():
     X = np.random.default_rng(0).normal(size=(100, 6))
     model = JCFOClassifier("linear", selection_rate=1e5).fit(X, X[:, 2] > 0)
     np.testing.assert_array_equal(model.get_support(indices=True), [2])
-    assert model.status_.message.endswith("Features came in one by one.")
+    assert model.status_.message.endswith("features came in later.")
     noise = JCFOClassifier("linear", selection_rate=1e5).fit(X, np.arange(100) % 2)
     assert "Nothing is worth its price" in noise.status_.message
 

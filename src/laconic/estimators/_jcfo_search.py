@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._protocols import Array, Index
-from ..kernels import Polynomial
+from ..kernels import Linear, Polynomial
 from ..solvers import Record
 from ..solvers.joint import Joint, JointProblem, expectation_maximisation, variable_projection
 from ._jcfo_exchange import exchange
@@ -54,7 +54,9 @@ def search(
     """Return the best of a few trials, carried on to the end.
 
     With ``selection_rates`` the features are those that a search at the first of these rates of the
-    weights keeps that keeps any, exchanged until each is worth its price.
+    weights keeps that keeps any, exchanged until each is worth its price. A feature that matters only
+    together with others comes in with them or not at all; so, where there can be such, the features of
+    a search without that rate are exchanged too, and the better of both ends goes on.
     """
     if not selection_rates:
         return _search(question, few, settings, report, None)
@@ -63,7 +65,10 @@ def search(
         found = _search(strict, few, settings, report, None)
         if not found.answer.empty:
             break
-    return relax(question, few, settings, report, found, price)
+    gentle = []
+    if not (isinstance(question.kernel, Linear) or found.answer.stopped or settings.solver == "em"):
+        gentle = [quick(through(question, few), _best_start(question, few), TRIAL)]
+    return relax(question, few, settings, report, found, price, gentle)
 
 
 def relax(
@@ -73,17 +78,20 @@ def relax(
     report: Callable[[Record], bool],
     found: Found,
     price: float,
+    others: Sequence[Joint] = (),
 ) -> Found:
     """Return the answer with the features of another, as far as they are worth ``price`` each.
 
-    Features that the other left out and that are worth it come in.
+    Features that the other left out and that are worth it come in. Where there are ``others`` to begin
+    with, the best end counts.
     """
     if found.answer.stopped or settings.solver == "em":
         return found
-    here, kept = exchange(through(question, few), found.answer, price)
+    ends = [exchange(through(question, few), each, price) for each in (found.answer, *others)]
+    here, kept = min(ends, key=lambda end: end.answer.value + price * end.features.size)
     if not kept.size:
         return found
-    note = " Features came in one by one." if found.answer.empty else found.note
+    note = " The selection left nothing; features came in later." if found.answer.empty else found.note
     relaxed = _search(of_features(question, kept), few, settings, report, here.theta)
     theta = np.zeros_like(found.answer.theta)
     theta[kept] = relaxed.answer.theta

@@ -40,9 +40,10 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         kernels at ``weight_rate``. A high price selects sharply but shrinks; this has the one without
         the other. Then features are exchanged: out are those worth less than log p + log(n) / 2 nats to
         the model, the price of the extended Bayesian information criterion, and in come those worth
-        more. ``"auto"`` leaves out what noise alone would bring: 0.4 times the root of n log p for
-        ``"rbf"``, 0.4 n log p for the others (times 2 / ``scale_rate``), and less where that leaves
-        nothing. None is one search for both, the paper's model; it is no match for p >> n.
+        more. (Unless the kernel is linear this happens from the features at ``weight_rate``, too, and
+        the better end counts.) ``"auto"`` leaves out what noise alone would bring: 0.4 times the root
+        of n log p for ``"rbf"``, 0.4 n log p for the others (times 2 / ``scale_rate``), and less where
+        that leaves nothing. None is one search for both, the paper's model; it is no match for p >> n.
     solver : {"varpro", "em"}, default="varpro"
         Variable projection, or the paper's EM.
     screening : None, int or "auto", default=None
