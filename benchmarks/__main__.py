@@ -34,6 +34,10 @@ def main(argv=None):
     parser.add_argument(
         "--threads", type=int, choices=[1, 2], help="only the cells that use so many threads"
     )
+    parser.add_argument("--only", metavar="TEXT", help="only the cells whose description has this text")
+    parser.add_argument(
+        "--missing", action="store_true", help="only the cells of which the results lack a row"
+    )
     parser.add_argument("--limit", type=float, help="seconds a cell may take at the most")
     parser.add_argument("--results", type=Path, help="folder of the results")
     options = parser.parse_args(argv)
@@ -57,9 +61,9 @@ def main(argv=None):
         print(_report.markdown(chosen, folder))
         return 0
     if options.command in ("run", "all"):
-        settings = {"quick": options.quick, "threads": options.threads, "limit": options.limit}
         for name, bench in chosen.items():
-            _runner.run(name, bench, folder=folder, report=report, **settings)
+            cells = _runner.choose(name, bench, folder, options)
+            _runner.run(name, bench, cells, folder=folder, report=report)
     report.line(_report.table(chosen, folder))
     for path in _report.pictures(chosen, folder):
         report.line(f"picture: {path.name}")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import traceback
+from dataclasses import replace
 
 from ._harness import HERE, Rows, Skip, Watch, as_dict, from_dict, registry, versions
 
@@ -98,15 +99,32 @@ def run_cell(name, cell):
     return rows
 
 
-def run(name, bench, *, quick, threads, limit, folder, report):
-    """Run the cells of one benchmark, writing each row as soon as it is there."""
-    cells = [cell for cell in bench.cells(quick) if threads in (None, cell.threads)]
+def choose(name, bench, folder, options):
+    """Return the cells of one benchmark that the options of the command line ask for."""
+    most = options.limit or float("inf")
+    cells = [
+        replace(c, quick=options.quick, limit=min(c.limit, most)) for c in bench.cells(options.quick)
+    ]
+    cells = [cell for cell in cells if options.threads in (None, cell.threads)]
+    if options.only:
+        cells = [cell for cell in cells if options.only in str(cell)]
+    if options.missing:
+        known = {tuple(row[key] for key in KEY) for row in read(folder / f"{name}.csv").where()}
+        cells = [cell for cell in cells if not known.issuperset(keys(cell))]
+    return cells
+
+
+def keys(cell):
+    """Return what identifies each row of a cell."""
+    described = describe(cell)
+    return {tuple({**described, "seed": seed}[key] for key in KEY) for seed in cell.seeds}
+
+
+def run(name, bench, cells, *, folder, report):
+    """Run cells of one benchmark, writing each row as soon as it is there."""
     path = folder / f"{name}.csv"
     columns = [*COMMON, *bench.METRICS, *LAST]
     for count, cell in enumerate(cells, start=1):
-        cell = from_dict(
-            {**as_dict(cell), "quick": quick, "limit": min(cell.limit, limit or cell.limit)}
-        )
         with report.busy(f"{name} {count}/{len(cells)}: {cell}"):
             rows = run_cell(name, cell)
         described = [{**describe(cell), **row} for row in rows]

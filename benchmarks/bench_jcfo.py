@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from laconic import JCFOClassifier, JCFOClassifierCV
+from laconic import JCFOClassifier
 from laconic.datasets import load_breast_cancer, load_crabs, load_pima, load_ripley
 from laconic.solvers.joint import expectation_maximisation, variable_projection
 
@@ -131,9 +131,9 @@ def method(cell):
         return SVC(kernel="linear" if cell.case == "figure 1" else "rbf")
     if cell.method == "GP":
         return process(cell.p)
-    if cell.case == "figure 1":
-        return JCFOClassifierCV("linear")
-    return JCFOClassifierCV("linear", screening=10) if cell.case == "wide" else selecting()
+    if cell.case == "wide":
+        return selecting("linear", screening="auto")
+    return selecting("linear" if cell.case == "figure 1" else "rbf")
 
 
 def run_em(cell, watch):

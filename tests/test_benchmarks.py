@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -58,6 +59,41 @@ def test_a_small_benchmark_prints_ratios_and_keeps_its_rows(tmp_path):
     assert all(float(row["seconds"]) > 0 and float(row["peak_mib"]) > 0 for row in rows)
     table = benchmarks("table", "tall", "--results", tmp_path)
     assert "| tall | fit, one core: times faster than lbfgs |" in table.stdout
+
+
+def test_only_what_is_asked_for_and_missing_is_run(tmp_path):
+    runner = pytest.importorskip("benchmarks._runner")
+    cells = [
+        harness_cell("a", "laconic", seeds=(0, 1)),
+        harness_cell("a", "rival"),
+        harness_cell("b", "laconic"),
+    ]
+    bench = SimpleNamespace(cells=lambda quick: cells)
+
+    def chosen(**options):
+        asked = {
+            "quick": False,
+            "threads": None,
+            "limit": None,
+            "only": None,
+            "missing": False,
+            **options,
+        }
+        return [str(c) for c in runner.choose("toy", bench, tmp_path, SimpleNamespace(**asked))]
+
+    everything = [str(cell) for cell in cells]
+    assert chosen(missing=True) == chosen() == everything
+    assert chosen(only="laconic") == [everything[0], everything[2]]
+    done = [{**runner.describe(cell), "status": "ok"} for cell in cells[:2]]
+    runner.append(tmp_path / "toy.csv", [*runner.COMMON, *runner.LAST], done)
+    assert chosen(missing=True) == [everything[0], everything[2]]  # the first lacks its second seed
+    assert chosen(missing=True, only="b n=") == [everything[2]]
+
+
+def harness_cell(case, method, **rest):
+    from benchmarks._harness import Cell
+
+    return Cell(case, method, 10, 2, **rest)
 
 
 def test_an_unknown_benchmark_is_said_in_a_sentence():

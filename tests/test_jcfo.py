@@ -202,6 +202,45 @@ def test_screening_happens_inside_and_finds_the_linear_features():
     assert {7, 200} <= set(auto.get_support(indices=True))
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_five_of_many_more_features_than_rows_are_found(kernel):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2000))
+    y = X[:, :5] @ [1, -1, 1, -1, 1] + 0.25 * rng.normal(size=200) > 0
+    model = JCFOClassifier(kernel, selection_rate="auto", screening="auto").fit(X, y)
+    np.testing.assert_array_equal(model.get_support(indices=True), np.arange(5))
+
+
+def test_features_stay_that_are_worth_their_price():
+    X, y = product_of_two(200, 8)
+    low = JCFOClassifier(weight_rate=0.1).fit(X, y)
+    assert low.get_support().sum() > 2  # noise is let in
+    model = JCFOClassifier(weight_rate=0.1, selection_rate=0.1000001).fit(X, y)
+    np.testing.assert_array_equal(model.get_support(indices=True), [0, 1])
+    price = np.log(8) + 0.5 * np.log(200)
+    assert model.objective_ - low.objective_ < price * (low.get_support().sum() - 2)
+    for kept in (0, 1):  # neither can do without the other
+        alone = JCFOClassifier(weight_rate=0.1).fit(X[:, [kept]], y)
+        assert alone.objective_ - model.objective_ > price
+
+
+def test_a_product_is_found_beside_a_feature_that_speaks_for_itself():
+    rng = np.random.default_rng(1002)
+    X = rng.normal(size=(200, 12))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=200)
+    model = JCFORegressor(selection_rate="auto").fit(X, y)
+    np.testing.assert_array_equal(model.get_support(indices=True), [0, 1, 2])
+
+
+def test_features_come_in_where_the_selection_left_none():
+    X = np.random.default_rng(0).normal(size=(100, 6))
+    model = JCFOClassifier("linear", selection_rate=1e5).fit(X, X[:, 2] > 0)
+    np.testing.assert_array_equal(model.get_support(indices=True), [2])
+    assert model.status_.message.endswith("features came in later.")
+    noise = JCFOClassifier("linear", selection_rate=1e5).fit(X, np.arange(100) % 2)
+    assert "Nothing is worth its price" in noise.status_.message
+
+
 def test_few_centres_and_sparse_rows():
     X, y = product_of_two(150, 4)
     model = JCFOClassifier(n_centres=20).fit(X, y)

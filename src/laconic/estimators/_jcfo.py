@@ -69,6 +69,16 @@ class Asked:
             return float(part * _NOISE_DISTANCES * np.sqrt(size))
         return float(part**2 * _NOISE_PRODUCTS * size * _SCALE_RATE / question.scale_rate)
 
+    @property
+    def feature_price(self) -> float:
+        """What a selected feature must be worth, in nats: the extended Bayesian information criterion.
+
+        The best of p features of noise raises the likelihood by about log p.
+        """
+        question = self.questions[0]
+        rows, features = float(question.weight.sum()), self.X.shape[1]
+        return float(np.log(features) + 0.5 * len(question.targets) * np.log(rows))
+
     def scales(self, theta: Array) -> Array:
         """Return the scales of all features, standardised where they are."""
         scales = np.zeros(self.X.shape[1])
@@ -183,7 +193,8 @@ class JCFOBase(KernelModel):
                 rates = tuple(asked.selection_rate(part) for part in _PARTS)
             elif self.selection_rate is not None:
                 rates = (float(self.selection_rate),)
-            found.append(search(question, asked.few, self._settings, report, rates))
+            price = asked.feature_price
+            found.append(search(question, asked.few, self._settings, report, rates, price))
             report.end()
         end_reports()
         self._publish_joint(asked, found)

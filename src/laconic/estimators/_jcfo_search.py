@@ -10,31 +10,19 @@ from typing import Any
 import numpy as np
 
 from .._protocols import Array, Index
-from ..kernels import Polynomial, Stationary
+from ..kernels import Linear, Polynomial
 from ..solvers import Record
-from ..solvers.joint import (
-    Joint,
-    JointProblem,
-    expectation_maximisation,
-    project,
-    variable_projection,
-)
+from ..solvers.joint import Joint, JointProblem, expectation_maximisation, variable_projection
+from ._jcfo_exchange import exchange
+from ._jcfo_trials import PATH, TRIAL, objective, of_features, promising, quick, sharper, through
 
 SOLVERS: dict[str, Any] = {"em": expectation_maximisation, "varpro": variable_projection}
 # Powers of p that the search starts from: all features weak, or some of them strong.
 _STARTS = (-1.0, -2 / 3, -1 / 3, 0.0)
-# Centres through which trials look; iterations of one, and of a step of a path; relative gain at which
-# they have seen enough.
-_FEW, _TRIAL, _PATH, _ENOUGH = 100, 8, 30, 1e-3
 # A low rate of the weights lets all features speak before few are chosen: a product of two, which
 # neither betrays alone, is only found so. The path begins at a rate of at most so much and climbs by
 # such steps; after it has ended with nothing, it begins lower.
 _GENTLE, _CLIMB, _LOWER = 0.3, 0.3, 0.03
-# The strongest of the features found are tried alone: one, two, four, up to so many; with scales that
-# add up to these, at which standardised rows are near each other, and are not.
-_SHARPEST, _SHARP = 16, (1.0, 4.0)
-# Of all starts so many are tried: those that begin lowest.
-_PROMISING = 3
 
 
 @dataclass(frozen=True)
@@ -61,18 +49,26 @@ def search(
     settings: Settings,
     report: Callable[[Record], bool],
     selection_rates: Sequence[float] = (),
+    price: float = 0.0,
 ) -> Found:
     """Return the best of a few trials, carried on to the end.
 
     With ``selection_rates`` the features are those that a search at the first of these rates of the
-    weights keeps that keeps any.
+    weights keeps that keeps any, exchanged until each is worth its price. A feature that matters only
+    together with others comes in with them or not at all; so, where there can be such, the features of
+    a search without that rate are exchanged too, and the better of both ends goes on.
     """
+    if not selection_rates:
+        return _search(question, few, settings, report, None)
     for rate in selection_rates:
         strict = replace(question, weight_rate=rate)
         found = _search(strict, few, settings, report, None)
         if not found.answer.empty:
-            return relax(question, few, settings, report, found)
-    return found if selection_rates else _search(question, few, settings, report, None)
+            break
+    gentle = []
+    if not (isinstance(question.kernel, Linear) or found.answer.stopped or settings.solver == "em"):
+        gentle = [quick(through(question, few), _best_start(question, few), TRIAL)]
+    return relax(question, few, settings, report, found, price, gentle)
 
 
 def relax(
@@ -81,20 +77,26 @@ def relax(
     settings: Settings,
     report: Callable[[Record], bool],
     found: Found,
+    price: float,
+    others: Sequence[Joint] = (),
 ) -> Found:
-    """Return the answer with the features of another, and no others."""
-    kept = np.flatnonzero(found.answer.theta)
-    if found.answer.empty or found.answer.stopped or settings.solver == "em":
+    """Return the answer with the features of another, as far as they are worth ``price`` each.
+
+    Features that the other left out and that are worth it come in. Where there are ``others`` to begin
+    with, the best end counts.
+    """
+    if found.answer.stopped or settings.solver == "em":
         return found
-    part = replace(question, X=question.X[:, kept], centres=question.centres[:, kept])
-    theta, thin = found.answer.theta[kept], _through(part, few)
-    if isinstance(part.kernel, Stationary):  # smooth and sharp are optima of their own
-        theta = min((_quick(thin, theta, _TRIAL), *_sharper(thin, theta)), key=_value).theta
-    relaxed = _search(part, few, settings, report, theta)
+    ends = [exchange(through(question, few), each, price) for each in (found.answer, *others)]
+    here, kept = min(ends, key=lambda end: end.answer.value + price * end.features.size)
+    if not kept.size:
+        return found
+    note = " The selection left nothing; features came in later." if found.answer.empty else found.note
+    relaxed = _search(of_features(question, kept), few, settings, report, here.theta)
     theta = np.zeros_like(found.answer.theta)
     theta[kept] = relaxed.answer.theta
     answer = replace(relaxed.answer, theta=theta)
-    return Found(answer, found.history + relaxed.history, found.note + relaxed.note)
+    return Found(answer, found.history + relaxed.history, note + relaxed.note)
 
 
 def follow(
@@ -139,7 +141,7 @@ def _search(
         start = _uniform(question, -1.0) if settings.solver == "em" else _best_start(question, few)
     answer, note = solver(question, start, **options), ""
     if answer.empty and settings.solver != "em" and not (answer.stopped or warm):
-        again = _quick(question, _climb(_through(question, few), _LOWER), settings.max_iter)
+        again = quick(question, _climb(through(question, few), _LOWER), settings.max_iter)
         if again.empty or again.value >= answer.value:
             note = (
                 " Nothing is worth its price, also after a restart from lower rates: "
@@ -163,38 +165,12 @@ def _best_start(question: JointProblem, few: Index) -> Array:
     weak = _uniform(question, -1.0)
     if weak.size == 1:
         return weak
-    question = _through(question, few)
+    question = through(question, few)
     # A product of strong features soon leaves the range of a double.
     powers = _STARTS[:1] if isinstance(question.kernel, Polynomial) else _STARTS
-    uniform = _promising(question, [_uniform(question, power) for power in powers])
-    best = min((_quick(question, _climb(question, _GENTLE), _TRIAL), *uniform), key=_value)
-    return min((best, *_sharper(question, best.theta)), key=_value).theta
-
-
-def _promising(question: JointProblem, starts: Sequence[Array]) -> list[Joint]:
-    """Return trials from those starts where the objective is lowest."""
-    first = sorted((project(question, theta, tol=_ENOUGH) for theta in starts), key=_value)
-    return [_quick(question, here.theta, _TRIAL) for here in first[:_PROMISING]]
-
-
-def _value(here: Joint) -> float:
-    return here.value
-
-
-def _sharper(question: JointProblem, theta: Array) -> list[Joint]:
-    """Return trials of the strongest features alone, as strong as they are and stronger.
-
-    Many weak features make a smooth model, which is an optimum of its own; few strong ones do not come
-    out of it by descent, but the order of its features is right.
-    """
-    order, starts, size = np.argsort(-theta, kind="stable"), [], 1
-    while size <= min(int(np.count_nonzero(theta)), _SHARPEST):
-        few = np.zeros_like(theta)
-        few[order[:size]] = theta[order[:size]]
-        totals = _SHARP if isinstance(question.kernel, Stationary) else ()
-        starts += [few, *(few * (total / few.sum()) for total in totals)]
-        size *= 2
-    return _promising(question, starts)
+    uniform = promising(question, [_uniform(question, power) for power in powers])
+    best = min((quick(question, _climb(question, _GENTLE), TRIAL), *uniform), key=objective)
+    return min((best, *sharper(question, best.theta)), key=objective).theta
 
 
 def _climb(question: JointProblem, lowest: float) -> Array:
@@ -203,13 +179,5 @@ def _climb(question: JointProblem, lowest: float) -> Array:
     while rates[-1] > lowest:
         rates.append(_CLIMB * rates[-1])
     for rate in reversed(rates):
-        theta = _quick(replace(question, weight_rate=rate), theta, _PATH).theta
+        theta = quick(replace(question, weight_rate=rate), theta, PATH).theta
     return theta
-
-
-def _quick(question: JointProblem, theta: Array, max_iter: int) -> Joint:
-    return variable_projection(question, theta, max_iter=max_iter, tol=_ENOUGH, exact=False)
-
-
-def _through(question: JointProblem, few: Index) -> JointProblem:
-    return replace(question, centres=question.centres[few[:_FEW]])

@@ -38,15 +38,18 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
     selection_rate : float, "auto" or None, default=None
         A larger price of a weight at which the features are selected, before those that were are given
         kernels at ``weight_rate``. A high price selects sharply but shrinks; this has the one without
-        the other. ``"auto"`` leaves out what noise alone would bring: 0.4 times the root of n log p for
-        ``"rbf"``, 0.4 n log p for the others (times 2 / ``scale_rate``), and less where that leaves
-        nothing. None is one search for both, the paper's model.
+        the other. Then features are exchanged: out are those worth less than log p + log(n) / 2 nats to
+        the model, the price of the extended Bayesian information criterion, and in come those worth
+        more. (Unless the kernel is linear this happens from the features at ``weight_rate``, too, and
+        the better end counts.) ``"auto"`` leaves out what noise alone would bring: 0.4 times the root
+        of n log p for ``"rbf"``, 0.4 n log p for the others (times 2 / ``scale_rate``), and less where
+        that leaves nothing. None is one search for both, the paper's model; it is no match for p >> n.
     solver : {"varpro", "em"}, default="varpro"
         Variable projection, or the paper's EM.
     screening : None, int or "auto", default=None
         Features that sparse linear models choose beforehand, section 3.1 of [JCFO]_; ``"auto"`` leaves
-        as many as there are rows. It happens inside ``fit``, so no cross-validation can leak. A feature
-        that matters only together with others is invisible to a linear model.
+        as many as there are rows, to save time. It happens inside ``fit``, so no cross-validation can
+        leak. A feature that matters only together with others is invisible to a linear model.
     n_centres : int or None, default=None
         Rows that may carry a kernel; ``None`` is all of up to 1000, and 300 drawn ones of more.
     standardize : bool, default=True

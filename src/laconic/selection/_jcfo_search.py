@@ -12,9 +12,6 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from .._component import is_positive
 from .._protocols import Array, Index
@@ -22,11 +19,10 @@ from ..estimators._callbacks import check_callbacks
 from ..estimators._jcfo import Asked
 from ..estimators._jcfo_search import Found, follow, relax
 from ..estimators._threads import one_blas_thread
-from ..estimators._validation import ROWS
 from ..solvers import Record
+from ._base import Search
 from ._candidates import check_values
 from ._path import Data, Score, Trial
-from ._search import SparseBayesSearch, _results, _Scorer
 
 # Parts of the rate that leaves out what noise alone would bring, at which features are selected: of
 # kernels of distances, and of inner products, of whose rate they are roots.
@@ -50,12 +46,15 @@ class Rates(NamedTuple):
         return {"scale_rate": self.scale, "selection_rate": strict, "weight_rate": self.weight}
 
 
-class JCFOSearch(SelectorMixin, SparseBayesSearch):  # type: ignore[misc]
+class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
     """Choose among rates; subclasses say which estimator, and how it is scored."""
 
+    kernel: Any
     selection_rates: Any
     weight_rates: Any
     scale_rates: Any
+
+    _counted = "features"
 
     def _template(self) -> Any:
         own, theirs = self.get_params(deep=False), self._estimator._get_param_names()
@@ -64,16 +63,10 @@ class JCFOSearch(SelectorMixin, SparseBayesSearch):  # type: ignore[misc]
 
     def _search(self, X: Any, y: Any, sample_weight: Any) -> None:
         callbacks = check_callbacks(self.callbacks)
-        numeric = {} if self._classifies else {"y_numeric": True}
-        rows, targets = validate_data(self, X, y, **ROWS, **numeric)
-        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, copy=True)
-        template, data = self._template(), Data(rows, targets, weight)
+        data, template = self._rows(X, y, sample_weight), self._template()
         asked: Asked = template._question(*data)  # judges everything but the grid
         grid = self._grid(asked)
-        folds = list(check_cv(self.cv, targets, classifier=self._classifies).split(rows, targets))
-        score: Score = self._log_score
-        if self.scoring is not None:
-            score = _Scorer(check_scoring(template, scoring=self.scoring))
+        folds, score = self._folds(data), self._score(template)
         began, columns = time.perf_counter(), []
         with one_blas_thread():
             jobs = (delayed(_fold)(template, data, fold, grid, score) for fold in folds)
@@ -84,13 +77,7 @@ class JCFOSearch(SelectorMixin, SparseBayesSearch):  # type: ignore[misc]
                 for callback in callbacks:
                     callback(Record(len(columns), best.score, best.kept, seconds))
         found = [list(trials) for trials in zip(*columns, strict=True)]
-        params = [rates.params for rates in grid]
-        self.cv_results_ = _results(params, found)
-        self.cv_results_["mean_n_features"] = self.cv_results_.pop("mean_n_relevant")
-        self.n_splits_ = len(folds)
-        self.best_index_ = self._best(found)
-        self.best_params_ = params[self.best_index_]
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self._choose([rates.params for rates in grid], found)
         began = time.perf_counter()
         with one_blas_thread():
             self.best_estimator_ = self._refit(template, asked, grid)
@@ -174,7 +161,7 @@ def walk(
                 if rates.weight < rate:
                     relaxed = at.at_rates(rates.weight, _number(scale, default)).questions
                     answers = [
-                        relax(question, asked.few, settings, lambda _: False, each)
+                        relax(question, asked.few, settings, lambda _: False, each, asked.feature_price)
                         for question, each in zip(relaxed, found, strict=True)
                     ]
                 yield rates, answers

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from .._protocols import Array
 from ..estimators import SparseBayesClassifier, SparseBayesRegressor
+from ._base import OffersClasses, OffersValues
 from ._search import SparseBayesSearch
 
-# A class that the training rows of a fold lack, or a value beyond all doubt, costs no more than this
-# many nats.
-_WORST = -700.0
 
-
-class SparseBayesClassifierCV(ClassifierMixin, SparseBayesSearch):  # type: ignore[misc]
+class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch):  # type: ignore[misc]
     r"""Sparse classifier that chooses its degree of sparsity and its kernel width.
 
     Every candidate is a :class:`~laconic.SparseBayesClassifier` with the prior
@@ -160,54 +155,8 @@ class SparseBayesClassifierCV(ClassifierMixin, SparseBayesSearch):  # type: igno
             self.classes_ = self.best_estimator_.classes_
         return self
 
-    def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
-        column = np.searchsorted(model.classes_, y)
-        known = np.isin(y, model.classes_)
-        log_p = model.predict_log_proba(X)
-        picked = log_p[np.arange(column.size), np.where(known, column, 0)]
-        return float(np.average(np.where(known, np.maximum(picked, _WORST), _WORST), weights=weight))
 
-    def predict_proba(self, X: Any) -> Array:
-        """Return the chosen model's probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return self._chosen.predict_proba(X)  # type: ignore[no-any-return]
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return their logarithms, exact in the tails.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return self._chosen.predict_log_proba(X)  # type: ignore[no-any-return]
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the chosen model's moderated latent.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
-        """
-        return self._chosen.decision_function(X)  # type: ignore[no-any-return]
-
-
-class SparseBayesRegressorCV(RegressorMixin, SparseBayesSearch):  # type: ignore[misc]
+class SparseBayesRegressorCV(RegressorMixin, OffersValues, SparseBayesSearch):  # type: ignore[misc]
     r"""Sparse regressor that chooses its degree of sparsity and its kernel width.
 
     The regression counterpart of :class:`SparseBayesClassifierCV`; every candidate is a
@@ -307,21 +256,3 @@ class SparseBayesRegressorCV(RegressorMixin, SparseBayesSearch):  # type: ignore
         with self._all_or_nothing():
             self._search(X, y, sample_weight)
         return self
-
-    def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
-        m, s = model.predict_dist(X)
-        log_p = -0.5 * np.log(2 * np.pi * s**2) - 0.5 * ((y - m) / s) ** 2
-        return float(np.average(np.maximum(log_p, _WORST), weights=weight))
-
-    def predict_dist(self, X: Any) -> tuple[Array, Array]:
-        """Return the chosen model's mean and standard deviation of a new observation at each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        mean, std : ndarrays of shape (n_samples,)
-        """
-        return self._chosen.predict_dist(X)  # type: ignore[no-any-return]

@@ -7,17 +7,17 @@ from typing import Any, Self
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..estimators import JCFOClassifier, JCFORegressor
+from ._base import OffersClasses, OffersValues
 from ._jcfo_search import JCFOSearch
-from .cv import SparseBayesClassifierCV, SparseBayesRegressorCV
 
 
-class JCFOClassifierCV(ClassifierMixin, JCFOSearch):  # type: ignore[misc]
+class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ignore[misc]
     r"""Kernels and features found together, and their prices by cross-validation.
 
     Every candidate is a :class:`~laconic.JCFOClassifier`. Along a path of ascending ``selection_rate``
     the answer at one is the start of the next, the first has several starts; the features that it keeps
-    are also given kernels at the lower rates of ``weight_rates``. Screening, where it is asked for,
-    happens inside the folds. The chosen one is reached along the same path on all rows.
+    are also exchanged and given kernels at the lower rates of ``weight_rates``. Screening, where it is
+    asked for, happens inside the folds. The chosen one is reached along the same path on all rows.
 
     Parameters
     ----------
@@ -147,14 +147,8 @@ class JCFOClassifierCV(ClassifierMixin, JCFOSearch):  # type: ignore[misc]
             self.classes_ = self.best_estimator_.classes_
         return self
 
-    # Scores and predictions are those of any search over classifiers.
-    _log_score = SparseBayesClassifierCV._log_score
-    predict_proba = SparseBayesClassifierCV.predict_proba
-    predict_log_proba = SparseBayesClassifierCV.predict_log_proba
-    decision_function = SparseBayesClassifierCV.decision_function
 
-
-class JCFORegressorCV(RegressorMixin, JCFOSearch):  # type: ignore[misc]
+class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore[misc]
     r"""Joint regression whose prices come from cross-validation.
 
     The regression counterpart of :class:`JCFOClassifierCV`; every candidate is a
@@ -256,6 +250,3 @@ class JCFORegressorCV(RegressorMixin, JCFOSearch):  # type: ignore[misc]
         with self._all_or_nothing():
             self._search(X, y, sample_weight)
         return self
-
-    _log_score = SparseBayesRegressorCV._log_score
-    predict_dist = SparseBayesRegressorCV.predict_dist

@@ -1,0 +1,64 @@
+"""Short trials of a joint search, through few kernels or with few features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .._protocols import Array, Index
+from ..kernels import Stationary
+from ..solvers.joint import Joint, JointProblem, project, variable_projection
+
+# Iterations of a trial, and of a step of a path; relative gain at which they have seen enough.
+TRIAL, PATH, ENOUGH = 8, 30, 1e-3
+# Of all starts so many are tried: those that begin lowest.
+PROMISING = 3
+# Centres through which trials look.
+_FEW = 100
+# The strongest of the features found are tried alone: one, two, four, up to so many; with scales that
+# add up to these, at which standardised rows are near each other, and are not.
+_SHARPEST, _SHARP = 16, (1.0, 4.0)
+
+
+def quick(question: JointProblem, theta: Array, max_iter: int, tol: float = ENOUGH) -> Joint:
+    """Return where a few iterations lead."""
+    return variable_projection(question, theta, max_iter=max_iter, tol=tol, exact=False)
+
+
+def objective(here: Joint) -> float:
+    """Return the objective, for those who look for the lowest."""
+    return here.value
+
+
+def through(question: JointProblem, few: Index) -> JointProblem:
+    """Return the question with few of its centres."""
+    return replace(question, centres=question.centres[few[:_FEW]])
+
+
+def of_features(question: JointProblem, features: Index) -> JointProblem:
+    """Return the question with some of its features."""
+    return replace(question, X=question.X[:, features], centres=question.centres[:, features])
+
+
+def promising(question: JointProblem, starts: Sequence[Array]) -> list[Joint]:
+    """Return trials from those starts where the objective is lowest."""
+    first = sorted((project(question, theta, tol=ENOUGH) for theta in starts), key=objective)
+    return [quick(question, here.theta, TRIAL) for here in first[:PROMISING]]
+
+
+def sharper(question: JointProblem, theta: Array) -> list[Joint]:
+    """Return trials of the strongest features alone, as strong as they are and stronger.
+
+    Many weak features make a smooth model, which is an optimum of its own; few strong ones do not come
+    out of it by descent, but the order of its features is right.
+    """
+    order, starts, size = np.argsort(-theta, kind="stable"), [], 1
+    while size <= min(int(np.count_nonzero(theta)), _SHARPEST):
+        few = np.zeros_like(theta)
+        few[order[:size]] = theta[order[:size]]
+        totals = _SHARP if isinstance(question.kernel, Stationary) else ()
+        starts += [few, *(few * (total / few.sum()) for total in totals)]
+        size *= 2
+    return promising(question, starts)

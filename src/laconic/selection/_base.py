@@ -1,0 +1,221 @@
+"""What all searches share: rows in, trials judged, the best one chosen and offered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .._protocols import Array, Index
+from ..estimators._validation import ROWS
+from ._path import Data, Score, Trial
+
+# A class that the training rows of a fold lack, or a value beyond all doubt, costs no more than this
+# many nats.
+_WORST = -700.0
+
+
+class Search(BaseEstimator):  # type: ignore[misc]
+    """Choose among candidates by their trials; subclasses say which there are, and try them."""
+
+    cv: Any
+    scoring: Any
+    one_standard_error: bool
+    n_jobs: int | None
+    callbacks: Any
+    best_estimator_: Any
+
+    _estimator: Any
+    _classifies: bool
+    _counted: str  # what the fewest of are wanted, as the results name it
+
+    def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
+        raise NotImplementedError
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Data:
+        """Return rows, targets and weights, judged."""
+        numeric = {} if self._classifies else {"y_numeric": True}
+        rows, targets = validate_data(self, X, y, **ROWS, **numeric)
+        return Data(
+            rows, targets, _check_sample_weight(sample_weight, rows, dtype=np.float64, copy=True)
+        )
+
+    def _folds(self, data: Data) -> list[tuple[Index, Index]]:
+        return list(check_cv(self.cv, data.y, classifier=self._classifies).split(data.X, data.y))
+
+    def _score(self, template: Any) -> Score:
+        if self.scoring is None:
+            return self._log_score
+        return Scorer(check_scoring(template, scoring=self.scoring))
+
+    def _choose(self, params: list[dict[str, Any]], found: list[list[Trial]]) -> None:
+        """Publish the trials of each candidate, and which is the best."""
+        self.cv_results_ = as_results(params, found, self._counted)
+        self.n_splits_ = len(found[0])
+        self.best_index_ = self._best(found)
+        self.best_params_ = params[self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+
+    def _best(self, found: list[list[Trial]]) -> int:
+        """Return the best candidate; or the sparsest that is as good, as far as the folds can tell."""
+        scores = np.array([[trial.score for trial in folds] for folds in found])
+        kept = np.array([np.mean([trial.kept for trial in folds]) for folds in found])
+        mean = np.where(np.isnan(scores).any(axis=1), -np.inf, scores.mean(axis=1))
+        best = int(np.argmax(mean))
+        if not self.one_standard_error or scores.shape[1] < 2:
+            return best
+        error = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
+        good = mean >= mean[best] - error
+        return int(np.lexsort((-mean, np.where(good, kept, np.inf)))[0])
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_estimator_")
+
+    def predict(self, X: Any) -> Array:
+        """Return what the chosen model predicts.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._chosen.predict(X)  # type: ignore[no-any-return]
+
+    @property
+    def _chosen(self) -> Any:
+        check_is_fitted(self)
+        return self.best_estimator_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class OffersClasses:
+    """What a search over classifiers offers."""
+
+    _chosen: Any
+
+    def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
+        column = np.searchsorted(model.classes_, y)
+        known = np.isin(y, model.classes_)
+        log_p = model.predict_log_proba(X)
+        picked = log_p[np.arange(column.size), np.where(known, column, 0)]
+        return float(np.average(np.where(known, np.maximum(picked, _WORST), _WORST), weights=weight))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the chosen model's probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self._chosen.predict_proba(X)  # type: ignore[no-any-return]
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return their logarithms, exact in the tails.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self._chosen.predict_log_proba(X)  # type: ignore[no-any-return]
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the chosen model's moderated latent.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
+        """
+        return self._chosen.decision_function(X)  # type: ignore[no-any-return]
+
+
+class OffersValues:
+    """What a search over regressors offers."""
+
+    _chosen: Any
+
+    def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
+        m, s = model.predict_dist(X)
+        log_p = -0.5 * np.log(2 * np.pi * s**2) - 0.5 * ((y - m) / s) ** 2
+        return float(np.average(np.maximum(log_p, _WORST), weights=weight))
+
+    def predict_dist(self, X: Any) -> tuple[Array, Array]:
+        """Return the chosen model's mean and standard deviation of a new observation at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        mean, std : ndarrays of shape (n_samples,)
+        """
+        return self._chosen.predict_dist(X)  # type: ignore[no-any-return]
+
+
+class Scorer:
+    """A scorer of scikit-learn, called as ours are; a class, so that workers can unpickle it."""
+
+    def __init__(self, scorer: Any) -> None:
+        self.scorer = scorer
+
+    def __call__(self, model: Any, X: Any, y: Any, weight: Array) -> float:
+        return float(self.scorer(model, X, y))
+
+
+def as_results(params: list[dict[str, Any]], found: list[list[Trial]], counted: str) -> dict[str, Any]:
+    """Return the trials as scikit-learn's ``GridSearchCV`` lays them out."""
+    table = np.array([[list(trial) for trial in folds] for folds in found])
+    scores, kept, fit, score = np.moveaxis(table, 2, 0)
+    results: dict[str, Any] = {}
+    for name, values in (("fit_time", fit), ("score_time", score)):
+        results[f"mean_{name}"], results[f"std_{name}"] = values.mean(axis=1), values.std(axis=1)
+    for name in params[0]:
+        values = [each[name] for each in params]
+        column = np.ma.MaskedArray(np.empty(len(values), dtype=object), mask=False)
+        column[:] = values
+        results[f"param_{name}"] = column
+    results["params"] = params
+    for split, column in enumerate(scores.T):
+        results[f"split{split}_test_score"] = column
+    results["mean_test_score"] = scores.mean(axis=1)
+    results["std_test_score"] = scores.std(axis=1)
+    worst = np.where(np.isnan(results["mean_test_score"]), -np.inf, results["mean_test_score"])
+    results["rank_test_score"] = rankdata(-worst, method="min").astype(np.int32)
+    results[f"mean_n_{counted}"] = kept.mean(axis=1)
+    return results
