@@ -52,7 +52,7 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
         A kernel matrix is never formed; it is factored until no diagonal element misses more than
         this part of the largest. ``"auto"`` is what the solver needs to give the weights of the full
         matrix to 1e-5 of their length: 1e-6 where the factors only choose the kernels (Newton's method
-        with a prior that absorbs zeros), 1e-9 where they weigh all of them (EM), 1e-8 otherwise.
+        with a prior that absorbs zeros), 1e-12 where they weigh all of them (EM), 1e-8 otherwise.
     max_rank : int, default=1000
         Rank at which the factorisation stops all the same. The candidates are then the kernels of that
         many rows, the ones that leave least of the matrix unexplained (a Nystrom approximation), and
