@@ -87,7 +87,9 @@ def run(cell):
         return leave_one_out(cell)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     rates = {"weight_rate": WEIGHT_RATES}
-    model = GridSearchCV(JCFOClassifier(penalize_intercept=True), rates, cv=folds, scoring="neg_log_loss")
+    model = GridSearchCV(
+        JCFOClassifier(penalize_intercept=True), rates, cv=folds, scoring="neg_log_loss"
+    )
     found = classify(model, benchmark(cell.data, cell.seed))
     return {**found, "features": float(model.best_estimator_.get_support().sum())}
 
