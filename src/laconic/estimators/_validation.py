@@ -1,7 +1,9 @@
-"""Checks and defaults that hang on the data."""
+"""Checks and defaults that hang on the data, and what is left of a fit that fails."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,18 @@ from .._protocols import Array
 
 # What rows may be: doubles or floats as they come, sparse by rows.
 ROWS: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr"}
+
+
+@contextmanager
+def all_or_nothing(model: Any) -> Iterator[None]:
+    """Undo whatever a failing ``fit`` has written into a model."""
+    before = dict(model.__dict__)
+    try:
+        yield
+    except BaseException:
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        raise
 
 
 def check_weight(weight: Array, name: str) -> None:

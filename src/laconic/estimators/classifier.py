@@ -10,6 +10,7 @@ from ._base import Question, SparseBayesBase
 from ._callbacks import with_callbacks
 from ._predictions import BINARY, BinaryPredictions
 from ._threads import one_blas_thread
+from ._validation import all_or_nothing
 
 
 class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
@@ -169,7 +170,7 @@ class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
         -------
         self
         """
-        with self._all_or_nothing(), one_blas_thread():
+        with all_or_nothing(self), one_blas_thread():
             return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
     @with_callbacks  # type: ignore[untyped-decorator]

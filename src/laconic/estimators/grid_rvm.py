@@ -10,6 +10,7 @@ from ._callbacks import with_callbacks
 from ._grid import GridRVMBase, unfold
 from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
 from ._threads import one_blas_thread
+from ._validation import all_or_nothing
 
 
 class GridRVMClassifier(BinaryPredictions, GridRVMBase):
@@ -143,7 +144,7 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
         -------
         self
         """
-        with self._all_or_nothing(), one_blas_thread():
+        with all_or_nothing(self), one_blas_thread():
             return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -280,7 +281,7 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
         -------
         self
         """
-        with self._all_or_nothing(), one_blas_thread():
+        with all_or_nothing(self), one_blas_thread():
             return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
     @with_callbacks  # type: ignore[untyped-decorator]

@@ -12,6 +12,7 @@ from ._jcfo import Asked, JCFOBase
 from ._jcfo_search import Found
 from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
 from ._threads import one_blas_thread
+from ._validation import all_or_nothing
 
 
 class JCFOClassifier(BinaryPredictions, JCFOBase):
@@ -162,7 +163,7 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         -------
         self
         """
-        with self._all_or_nothing(), one_blas_thread():
+        with all_or_nothing(self), one_blas_thread():
             return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -290,7 +291,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         -------
         self
         """
-        with self._all_or_nothing(), one_blas_thread():
+        with all_or_nothing(self), one_blas_thread():
             return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
     @with_callbacks  # type: ignore[untyped-decorator]

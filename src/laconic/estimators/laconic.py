@@ -16,6 +16,7 @@ from ._laconic import LaconicBase
 from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
 from ._reference import Reference, best_stretch
 from ._threads import one_blas_thread
+from ._validation import all_or_nothing
 
 # The least noise of a reference, as a part of the target's variance. One that passes through its data
 # without any would ask its few kernels to do the same, to the last digit.
@@ -135,7 +136,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         -------
         self
         """
-        with self._all_or_nothing(), one_blas_thread():
+        with all_or_nothing(self), one_blas_thread():
             return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -276,7 +277,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         -------
         self
         """
-        with self._all_or_nothing(), one_blas_thread():
+        with all_or_nothing(self), one_blas_thread():
             return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
     @with_callbacks  # type: ignore[untyped-decorator]

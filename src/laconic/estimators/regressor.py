@@ -10,6 +10,7 @@ from ._base import Question, SparseBayesBase
 from ._callbacks import with_callbacks
 from ._predictions import GaussianPredictions, as_targets
 from ._threads import one_blas_thread
+from ._validation import all_or_nothing
 
 
 class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
@@ -150,7 +151,7 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
         -------
         self
         """
-        with self._all_or_nothing(), one_blas_thread():
+        with all_or_nothing(self), one_blas_thread():
             return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
     @with_callbacks  # type: ignore[untyped-decorator]

@@ -16,6 +16,7 @@ from ._callbacks import with_callbacks
 from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
 from ._relevance import RelevanceBase
 from ._threads import one_blas_thread
+from ._validation import all_or_nothing
 
 _INFERENCE = ["evidence", "sequential", "variational"]
 
@@ -179,7 +180,7 @@ class RVMClassifier(BinaryPredictions, _RVM):
         -------
         self
         """
-        with self._all_or_nothing(), one_blas_thread():
+        with all_or_nothing(self), one_blas_thread():
             return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -310,7 +311,7 @@ class RVMRegressor(GaussianPredictions, _RVM):
         -------
         self
         """
-        with self._all_or_nothing(), one_blas_thread():
+        with all_or_nothing(self), one_blas_thread():
             return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
 
     @with_callbacks  # type: ignore[untyped-decorator]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -74,16 +72,6 @@ class Search(BaseEstimator):  # type: ignore[misc]
         error = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
         good = mean >= mean[best] - error
         return int(np.lexsort((-mean, np.where(good, kept, np.inf)))[0])
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")

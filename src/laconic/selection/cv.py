@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..estimators import SparseBayesClassifier, SparseBayesRegressor
+from ..estimators._validation import all_or_nothing
 from ._base import OffersClasses, OffersValues
 from ._search import SparseBayesSearch
 
@@ -150,7 +151,7 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
         -------
         self
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self._search(X, y, sample_weight)
             self.classes_ = self.best_estimator_.classes_
         return self
@@ -253,6 +254,6 @@ class SparseBayesRegressorCV(RegressorMixin, OffersValues, SparseBayesSearch):  
         -------
         self
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self._search(X, y, sample_weight)
         return self

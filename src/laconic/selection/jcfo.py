@@ -7,6 +7,7 @@ from typing import Any, Self
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..estimators import JCFOClassifier, JCFORegressor
+from ..estimators._validation import all_or_nothing
 from ._base import OffersClasses, OffersValues
 from ._jcfo_search import JCFOSearch
 
@@ -142,7 +143,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         -------
         self
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self._search(X, y, sample_weight)
             self.classes_ = self.best_estimator_.classes_
         return self
@@ -247,6 +248,6 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
         -------
         self
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self._search(X, y, sample_weight)
         return self
