@@ -4,13 +4,19 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from laconic import SparseBayesClassifier, SparseBayesRegressor
+from laconic import (
+    JCFOClassifierCV,
+    SparseBayesClassifier,
+    SparseBayesClassifierCV,
+    SparseBayesRegressor,
+)
 from laconic.kernels import RBF, FunctionKernel, Matern, Polynomial
 from laconic.likelihoods import Gaussian as GaussianLikelihood
 from laconic.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, StudentT
@@ -895,3 +901,43 @@ def clone_state(model):
     twin = clone(type(model)())
     vars(twin).update({k: v for k, v in vars(model).items() if k not in twin.get_params()})
     return twin
+
+
+@both
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(["red", "blue"] * 15),
+        pd.Series(pd.Categorical(["red", "blue"] * 15)),
+        pd.Series(pd.date_range("2020", periods=30)),
+    ],
+    ids=["text", "categories", "dates"],
+)
+def test_a_table_says_which_column_holds_no_numbers(kind, column):
+    X, y = data(kind)
+    table = pd.DataFrame(X, columns=list("abcd"))
+    with pytest.raises(ValueError, match=r"Column 'colour' does not hold numbers.*OneHotEncoder"):
+        kind().fit(table.assign(colour=column), y)
+    model = kind().fit(table, y)
+    with pytest.raises(ValueError, match="Column 'd' does not hold numbers"):
+        model.predict(table.assign(d=column))
+
+
+def test_numbers_that_a_table_keeps_in_other_types_are_read():
+    X, y = data(SparseBayesClassifier)
+    plain = SparseBayesClassifier().fit(X, y).predict_proba(X)
+    table = pd.DataFrame(X, columns=list("abcd"))
+    table = table.astype({"a": "Float64", "b": object, "c": str})
+    np.testing.assert_allclose(SparseBayesClassifier().fit(table, y).predict_proba(table), plain)
+
+
+@pytest.mark.parametrize("search", [SparseBayesClassifierCV, JCFOClassifierCV])
+def test_a_search_says_why_it_cannot_draw_folds(search):
+    X = data(SparseBayesClassifier)[0]
+    with pytest.raises(ValueError, match="5 folds needs at least as many rows, got n_samples=4"):
+        search().fit(X[:4], [0, 1, 0, 1])
+    rare = np.arange(30) == 7
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # scikit-learn's own, of the rare class
+        with pytest.raises(ValueError, match="class True has n_samples=1; give more of it"):
+            search().fit(X, rare)

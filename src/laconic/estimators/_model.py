@@ -23,7 +23,7 @@ from ..kernels import resolve_kernel
 from ..magnitude import check_largest, squares_safely
 from ._callbacks import CallbackSupportMixin
 from ._fit import Fit, join
-from ._validation import ROWS, check_weight, resolve_gamma
+from ._validation import ROWS, check_weight, naming_columns, resolve_gamma
 
 
 def _selects_features(estimator: Any) -> bool:
@@ -63,7 +63,8 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
         self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None, **options: Any
     ) -> tuple[Any, Any, Any]:
         """Return data, targets and weights of the rows that count, and remember which they were."""
-        X, y = validate_data(self, X, y, ensure_all_finite=False, **ROWS, **options)
+        with naming_columns(X):
+            X, y = validate_data(self, X, y, ensure_all_finite=False, **ROWS, **options)
         self._check_settings(X)
         if not squares_safely(X):
             assert_all_finite(X, input_name="X", estimator_name=type(self).__name__)
@@ -198,7 +199,8 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
     def _latents(self, X: Any, widen: Widen | None = None) -> tuple[Array, Array]:
         """Return mean and variance of the latent, one column per output."""
         check_is_fitted(self)
-        X = validate_data(self, X, **ROWS, reset=False)
+        with naming_columns(X):
+            X = validate_data(self, X, **ROWS, reset=False)
         check_largest(X, "features")
         return self._latents_at(X, widen)
 

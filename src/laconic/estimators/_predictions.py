@@ -38,9 +38,8 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
-            raise ValueError(
-                f"A classifier needs at least two classes, got one class ({self.classes_[0]!r})."
-            )
+            only = self.classes_.tolist()[0]
+            raise ValueError(f"A classifier needs at least two classes, got one class ({only!r}).")
         positive = [1] if self.classes_.size == 2 else range(self.classes_.size)
         return [np.where(codes == k, 1.0, -1.0) for k in positive]
 

@@ -28,6 +28,38 @@ def all_or_nothing(model: Any) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def naming_columns(X: Any) -> Iterator[None]:
+    """Say which column of a table holds no numbers, where the check inside only says that one does."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        found = next(_without_numbers(X), None)
+        if found is None:
+            raise
+        name, value = found
+        raise ValueError(
+            f"Column {name!r} does not hold numbers (but, for example, {value!r}); turn it into "
+            f"numbers first, for example with OneHotEncoder or OrdinalEncoder."
+        ) from error
+
+
+def _without_numbers(X: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield name and first entry of the columns of a table that cannot be read as numbers."""
+    for name in getattr(X, "columns", ()):
+        column = X[name]
+        if getattr(column.dtype, "kind", "O") in "biuf":
+            continue
+        try:
+            np.asarray(column, dtype=np.float64)
+            # What counts from a day in 1970 is no quantity either, though it can be read as one.
+            readable = getattr(column.dtype, "kind", "O") not in "mM"
+        except (TypeError, ValueError):
+            readable = False
+        if not readable:
+            yield name, next(iter(column))
+
+
 def check_weight(weight: Array, name: str) -> None:
     """Raise, in one sentence, unless the weights are finite, not negative and not all zero."""
     if not np.isfinite(weight).all():

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._protocols import Array, Index
-from ..estimators._validation import ROWS
+from ..estimators._validation import ROWS, naming_columns
 from ._path import Data, Score, Trial
 
 # A class that the training rows of a fold lack, or a value beyond all doubt, costs no more than this
@@ -40,13 +40,30 @@ class Search(BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> Data:
         """Return rows, targets and weights, judged."""
         numeric = {} if self._classifies else {"y_numeric": True}
-        rows, targets = validate_data(self, X, y, **ROWS, **numeric)
+        with naming_columns(X):
+            rows, targets = validate_data(self, X, y, **ROWS, **numeric)
         return Data(
             rows, targets, _check_sample_weight(sample_weight, rows, dtype=np.float64, copy=True)
         )
 
     def _folds(self, data: Data) -> list[tuple[Index, Index]]:
-        return list(check_cv(self.cv, data.y, classifier=self._classifies).split(data.X, data.y))
+        """Return the rows to learn from and to judge by, or say why they cannot be drawn."""
+        splitter = check_cv(self.cv, data.y, classifier=self._classifies)
+        n = data.y.size
+        if isinstance(splitter, KFold | StratifiedKFold) and n < splitter.n_splits:
+            raise ValueError(
+                f"Cross-validation with {splitter.n_splits} folds needs at least as many rows, got "
+                f"n_samples={n}; give more rows or a smaller cv."
+            )
+        folds = list(splitter.split(data.X, data.y))
+        if self._classifies and any(np.unique(data.y[train]).size < 2 for train, _ in folds):
+            classes, counts = np.unique(data.y, return_counts=True)
+            raise ValueError(
+                f"Without one of the folds only one class is left to learn from: class "
+                f"{classes.tolist()[counts.argmin()]!r} has n_samples={counts.min()}; give more of it "
+                f"or another cv."
+            )
+        return folds
 
     def _score(self, template: Any) -> Score:
         if self.scoring is None:
