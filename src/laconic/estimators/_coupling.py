@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp, softmax
@@ -9,7 +12,16 @@ from scipy.special import logsumexp, softmax
 from .._protocols import Array, Index
 
 # Where the coupling usually is, how far from there, and how far at most.
-_USUAL, _AWAY, _MOST = 0.5, 1.0, 4.0
+_USUAL, _AWAY, _MOST = 0.5, 1.0, 10.0
+
+
+def answers(likelihood: Any, latents: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return the logarithms of yes and of no, a column for each latent's mean and variance."""
+    yes, no = (
+        np.column_stack([likelihood.predictive(np.full_like(m, sign), m, v) for m, v in latents])
+        for sign in (1.0, -1.0)
+    )
+    return yes, no
 
 
 def couple(yes: Array, no: Array, coupling: float) -> Array:
@@ -55,7 +67,7 @@ def best_coupling(yes: Array, no: Array, codes: Index, weight: Array) -> float:
     Returns
     -------
     float
-        Between 0 and 4.
+        Between 0 and 10.
     """
     truth = np.take_along_axis(no, codes[:, None], axis=1)[:, 0]
 

@@ -26,7 +26,7 @@ from ._fit import Fit
 from ._model import KernelModel
 from ._path import Path, Point
 from ._reference import FeatureMap, KernelMap, Reference, as_dense
-from ._search import LOOK, START, Search, multiple, rows_to_search, weigh_features
+from ._search import LOOK, START, Search, in_common_units, multiple, rows_to_search, weigh_features
 from ._wide import is_clear, is_wide, sparse_references, unseen_rows
 
 # How much of a kernel matrix the reference and the search for columns may miss.
@@ -126,13 +126,19 @@ class LaconicBase(KernelModel):
         point = search.climb(START, LOOK)
         if family is None:
             return multiple(point), search.everywhere(point, rows, X.shape[0])
-        if searched and family.radial and self.weigh_features:
+        weigh = searched and family.radial and self.weigh_features
+        if weigh:
             theta = weigh_features(search, point, family.unit)
             if theta is not None:
                 search = search.weighing(theta)
                 point = search.climb(point)
+        search = search.together()
+        if search.coupled:
+            point = search.climb(point, LOOK)
+        if weigh:
+            search, point = in_common_units(search, point, family.unit)
         if more.size > few.size:  # the more rows, the narrower the best kernel
-            search, rows = everywhere.weighing(search.theta).on(more), more
+            search, rows = everywhere.weighing(search.theta).on(more).together(), more
             point = search.climb(point)
         self.gamma_ = family.gamma_at(point[0])
         self.kernel_ = family.kernel_at(point[0], search.theta)

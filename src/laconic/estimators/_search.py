@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,9 @@ from ..design import DenseDesign
 from ..priors import Jeffreys
 from ..relevance import Mode, fit_shared, leave_one_out
 from ..solvers import Problem
+from ._coupling import answers, best_coupling, couple
 from ._reference import FeatureMap, KernelMap
+from ._wide import is_clear
 
 # More rows than this do not change by much what is best: so many at even steps are taken. Of more than
 # so many outputs each tells something, and fewer rows do, at the same price.
@@ -23,10 +26,12 @@ _MORE, _WORTH = 4, 2
 # A step has to gain so many nats a row to be taken, or a flat hill would be walked to its end.
 _GAIN = 1e-4
 # Modes that are only compared need not be exact beyond this many nats.
-_NEAR = 1e-3
+_NEAR = 1e-2
 # Fewer rows than this do not tell which features matter more; and they have to tell it so clearly, in
 # standard errors of what is gained.
 _FEWEST_ROWS, _CLEARLY = 100, 2.0
+# Features of one kind do not differ by more than this in their variances.
+_ONE_KIND = 1e4
 
 # Powers of two of the width, and powers of the square root of ten of the precision: where they are
 # searched, where the search begins, and the widths at which it looks, since there may be several hills.
@@ -58,6 +63,7 @@ class Search:
     likelihood: Likelihood
     intercept: bool
     theta: Array  # weights of the features
+    coupled: bool = False  # whether the answers of several outputs are judged when put together
     begin: Sequence[Array] = ()  # a latent of each output to begin near
     _problems: dict[int, list[Problem]] = field(default_factory=dict)
     _modes: dict[Point, list[Mode]] = field(default_factory=dict)
@@ -112,26 +118,36 @@ class Search:
         back = np.argsort(rows)
         return [mode.f[back] for mode in self.modes(point)]
 
+    def together(self) -> Self:
+        """Return the search by how well the answers of several outputs predict when put together."""
+        return replace(self, coupled=len(self.targets) > 1)
+
     def left_out(self, point: Point) -> Array:
-        """Return the log probability of each row's targets as if it had not been seen."""
-        return np.asarray(np.sum([left_out(mode) for mode in self.modes(point)], axis=0))
+        """Return the log probability of each row's targets, or class, as if it had not been seen."""
+        modes = self.modes(point)
+        if not self.coupled:
+            return np.asarray(np.sum([left_out(mode) for mode in modes], axis=0))
+        codes = np.stack(self.targets).argmax(axis=0)
+        yes, no = answers(modes[0].likelihood, [leave_one_out(mode) for mode in modes])
+        classes = couple(yes, no, best_coupling(yes, no, codes, self.weight))
+        return np.asarray(np.take_along_axis(classes, codes[:, None], axis=1)[:, 0])
+
+    def score(self, point: Point) -> float:
+        """Return by how many nats the rows are predicted.
+
+        Those of rows left out and those of the evidence, in which the rows are predicted one after the
+        other, are added: either alone errs more often, the first where rows are few, the second because
+        Laplace's approximation is too timid. The evidence knows nothing of how several answers are put
+        together, which mends just that: then rows left out have the say.
+        """
+        evidence = 0.0 if self.coupled else sum(mode.objective for mode in self.modes(point))
+        return evidence + float(self.weight @ self.left_out(point))
 
     def climb(self, start: Point, look: Iterable[int] = ()) -> Point:
-        """Return the best width, each with its best precision, from a point or from a look around.
-
-        The nats with which rows left out are predicted and those of the evidence, in which the rows are
-        predicted one after the other, are added: either alone errs more often, the first where rows are
-        few, the second because Laplace's approximation is too timid.
-        """
-        scores: dict[Point, float] = {}
+        """Return the best width, each with its best precision, from a point or from a look around."""
+        score = cache(self.score)
         tops: dict[int, Point] = {}
-        least = _GAIN * float(self.weight.sum()) * len(self.targets)
-
-        def score(point: Point) -> float:
-            if point not in scores:
-                evidence = sum(mode.objective for mode in self.modes(point))
-                scores[point] = evidence + float(self.weight @ self.left_out(point))
-            return scores[point]
+        least = _GAIN * float(self.weight.sum()) * (1 if self.coupled else len(self.targets))
 
         def precisions(point: Point) -> list[Point]:
             return [(point[0], j) for j in (point[1] - 1, point[1] + 1) if _FROM[1] <= j <= _TO[1]]
@@ -192,6 +208,33 @@ def rows_to_search(X: Any, n_outputs: int) -> tuple[Index, Index]:
     few = at_even_steps(enough)
     worth = X.shape[0] >= _WORTH * few.size
     return few, at_even_steps(_MORE * enough) if worth else few
+
+
+def in_common_units(search: Search, point: Point, unit: Array) -> tuple[Search, Point]:
+    """Return the search with one unit for all features, and its best point, if that is clearly better.
+
+    Standardised, a pixel that is hardly ever lit weighs as much as any other. Whether the features are
+    of one kind, rows left out have to say.
+
+    Parameters
+    ----------
+    search : Search
+        With other weights of the features.
+    point : (int, int)
+        Where its best model is.
+    unit : ndarray of shape (p,)
+        The squared unit of each feature, zero for one that does not vary.
+    """
+    varies = unit > 0
+    theta = unit / max(float(unit[varies].mean()), np.finfo(float).tiny) if varies.any() else unit
+    if search.X.shape[0] < _FEWEST_ROWS or theta.max(initial=0.0) > _ONE_KIND * np.median(theta[varies]):
+        return search, point
+    common = search.weighing(theta)
+    if common.score(point) <= search.score(point):  # not even worth climbing
+        return search, point
+    best = common.climb(point)
+    gain = common.left_out(best) - search.left_out(point)
+    return (common, best) if is_clear(gain, search.weight) else (search, point)
 
 
 def weigh_features(search: Search, point: Point, unit: Array) -> Array | None:

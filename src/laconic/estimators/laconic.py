@@ -11,7 +11,7 @@ from .._protocols import Array
 from ..likelihoods import Binary, Gaussian
 from ..solvers import Problem
 from ._callbacks import with_callbacks
-from ._coupling import best_coupling
+from ._coupling import answers, best_coupling
 from ._laconic import LaconicBase
 from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
 from ._reference import Reference, best_stretch
@@ -45,7 +45,8 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         and the reference's, in nats per observation.
     weigh_features : bool, default=True
         Whether a feature may count for more than another in the distance between rows. It does if the
-        weights that one half of the rows asks for clearly help to predict the other half.
+        weights that one half of the rows asks for clearly help to predict the other half, or if features
+        in one unit (pixels, say) predict rows left out clearly better than standardised ones.
     max_kernels : int or None, default=None
         Most kernels (or features) for each output; ``None`` is 64, or one for 30 rows up to 200.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
@@ -150,15 +151,8 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
 
     def _couple(self, targets: Array, weight: Array) -> float:
         """Return how the answers of more than two references are best put together."""
-        yes, no = (
-            np.column_stack(
-                [
-                    r.likelihood.predictive(np.full_like(r.left_m, sign), r.left_m, r.left_v)
-                    for r in self.reference_
-                ]
-            )
-            for sign in (1.0, -1.0)
-        )
+        left = [(reference.left_m, reference.left_v) for reference in self.reference_]
+        yes, no = answers(self.reference_[0].likelihood, left)
         return best_coupling(yes, no, targets.argmax(axis=0), weight)
 
     def _calibrate(self, reference: Reference, dense: Problem) -> Reference:
@@ -204,7 +198,8 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         its predictive variance, in nats per observation.
     weigh_features : bool, default=True
         Whether a feature may count for more than another in the distance between rows. It does if the
-        weights that one half of the rows asks for clearly help to predict the other half.
+        weights that one half of the rows asks for clearly help to predict the other half, or if features
+        in one unit (pixels, say) predict rows left out clearly better than standardised ones.
     max_kernels : int or None, default=None
         Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200.
     likelihood : "gaussian" or Gaussian, default="gaussian"
