@@ -15,6 +15,17 @@ GENERATORS = [
     datasets.make_sinc,
     datasets.make_sparse_regression,
     datasets.make_sparse_classification,
+    datasets.make_spiral,
+    datasets.make_offset_spirals,
+    datasets.make_cross,
+]
+# Those whose classes are as many.
+BALANCED = [
+    datasets.make_ripley,
+    datasets.make_gaussian_classes,
+    datasets.make_spiral,
+    datasets.make_offset_spirals,
+    datasets.make_cross,
 ]
 
 
@@ -35,7 +46,7 @@ def test_n_samples_is_the_number_of_rows(make):
     assert y.dtype in (np.float64, np.int64)
 
 
-@pytest.mark.parametrize("make", [datasets.make_ripley, datasets.make_gaussian_classes])
+@pytest.mark.parametrize("make", BALANCED)
 def test_classes_are_balanced_and_shuffled(make):
     _, y = make(n_samples=101, random_state=0)
     assert y.sum() == 51
@@ -99,6 +110,19 @@ def test_sinc_is_the_truth_plus_noise():
     assert X.shape == (20_000, 1)
     assert -10 <= X.min() < -9.9 < 9.9 < X.max() <= 10
     assert np.std(y - np.sinc(X[:, 0] / np.pi)) == pytest.approx(0.1, rel=0.03)
+
+
+def test_offset_spirals_lie_one_apart_at_the_same_angles_and_do_not_overlap():
+    X, y = datasets.make_offset_spirals(2_001, turns=2, noise=0.0, random_state=0)
+    radius = np.linalg.norm(X, axis=1)
+    t = radius - y
+    assert 0 < t.min() < 0.1 < 4 * np.pi - 0.1 < t.max() < 4 * np.pi
+    assert np.allclose(X, radius[:, None] * np.column_stack([np.cos(t), np.sin(t)]))
+    assert np.isin(t[y == 0].round(9), t[y == 1].round(9)).all()
+    noisy, _ = datasets.make_offset_spirals(2_001, turns=2, noise=0.35, random_state=0)
+    assert 0 <= (noisy - X).min() < 0.01 < 0.34 < (noisy - X).max() < 0.35
+    inner, outer = noisy[y == 0], noisy[y == 1]
+    assert np.abs(inner[:, None] - outer).max(axis=2).min() > 0.46 - 0.35
 
 
 def test_sparse_regression():

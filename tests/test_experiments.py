@@ -275,6 +275,46 @@ def test_missing_data_is_a_skip_with_a_sentence(tmp_path, monkeypatch):
     assert re.match(r"The data file ida_titanic.npz is missing: .* published by", row["message"])
 
 
+# ---- what an experiment does by itself -------------------------------------------------------------
+
+
+def test_folds_do_not_part_the_two_points_of_a_place_on_the_spirals():
+    split, _, folds = load("generalized_gaussian").toy("spiral", 0)
+    inner, outer = split.X[split.y == 0], split.X[split.y == 1]
+    assert np.linalg.norm(inner - outer, axis=1).max() < 1.5  # the k-th of one class and of the other
+    for train, test in folds:
+        held = np.isin(np.arange(200), test)
+        assert np.array_equal(held[split.y == 0], held[split.y == 1])
+        assert train.size == 160
+        assert not held[train].any()
+
+
+def test_toys_are_chosen_by_errors_and_where_they_are_as_many_by_the_log_loss():
+    class Model:
+        def __init__(self, *p):
+            self.p = np.array(p)
+
+        def predict(self, X):
+            return (self.p > 0.5).astype(int)
+
+        def predict_log_proba(self, X):
+            return np.log(np.column_stack([1 - self.p, self.p]))
+
+    score, y = load("generalized_gaussian").fewest_errors, np.array([0, 1])
+    timid, bold, wrong = Model(0.4, 0.6), Model(0.1, 0.9), Model(0.51, 1 - 1e-9)
+    assert score(bold, None, y) > score(timid, None, y) > score(wrong, None, y)
+
+
+def test_the_mean_of_all_cases_is_of_draws_that_have_them_all():
+    experiment = load("generalized_gaussian")
+    cases = [f"n = {n}, {k} of 50" for n in experiment.SIZES for k in experiment.RELEVANT]
+    common = {"place": "figure 3", "method": "laconic GJ", "status": "ok", "features": 3, "q": ""}
+    rows = [{**common, "data": case, "seed": 0, "percent": float(i)} for i, case in enumerate(cases)]
+    rows += [{**common, "data": case, "seed": 1, "percent": 1.0} for case in cases[1:]]
+    (mean,) = experiment.derive(rows)
+    assert (mean["data"], mean["seed"], mean["percent"]) == ("mean of all cases", 0, 5.5)
+
+
 # ---- the rules of the verdicts ---------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 from scipy.stats import norm
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
@@ -148,7 +148,7 @@ def test_the_units_of_the_target_do_not_matter(q):
 
 
 def effective_by_matrices(model, X, y):
-    """The trace of G (G + V^-1)^-1 with explicit matrices, on the kept columns."""
+    """The trace of G (G + V^-1)^-1, and what of it the scale answers for, with explicit matrices."""
     Phi = X[:, model.relevance_]
     f = Phi @ model.coef_[0, model.relevance_] + model.intercept_[0]
     t = np.where(y == 1, f, -f)
@@ -158,7 +158,11 @@ def effective_by_matrices(model, X, y):
     G = centred.T @ (r[:, None] * centred)
     w, prior = model.coef_[0, model.relevance_], model.prior_
     precision = np.diag(prior.q * np.abs(w) ** (prior.q - 2) / prior.scale)
-    return np.trace(np.linalg.solve(G + precision, G)), w
+    effective = np.trace(np.linalg.solve(G + precision, G))
+    moved = centred @ np.linalg.solve(G + precision, precision @ w)
+    variance = np.sum(centred * np.linalg.solve(G + precision, centred.T).T, axis=1) + 1 / r.sum()
+    slope = np.where(y == 1, 1, -1) * (ratio * (1 - r) - r * (ratio + t))
+    return effective, effective + prior.q / 2 * np.sum(variance * slope * moved), w
 
 
 @pytest.mark.parametrize("q", SHAPES)
@@ -166,9 +170,47 @@ def test_the_scale_is_what_the_weights_call_for(q):
     X, y, _ = make_sparse_classification(200, 30, n_relevant=8, weight=2.0, random_state=1)
     prior = GeneralizedGaussian(q, a=1e-9, b=1e-9)
     model = SparseBayesClassifier(prior).fit(X, y)
-    effective, w = effective_by_matrices(model, X, y)
-    assert 1 / model.prior_.scale == pytest.approx(effective / q / np.sum(np.abs(w) ** q), rel=5e-3)
+    effective, answered, w = effective_by_matrices(model, X, y)
+    assert answered < effective
+    assert 1 / model.prior_.scale == pytest.approx(answered / q / np.sum(np.abs(w) ** q), rel=5e-3)
     assert model.posteriors_[0].effective == pytest.approx(effective, rel=1e-6)
+
+
+@pytest.mark.parametrize("likelihood", ["probit", "logistic"])
+@pytest.mark.parametrize("problem", ["linear", "kernel"])
+def test_with_q_2_no_other_scale_has_a_larger_evidence(problem, likelihood):
+    if problem == "linear":
+        X, y, _ = make_sparse_classification(200, 30, n_relevant=8, weight=2.0, random_state=1)
+        Phi, kernel = X, {}
+    else:
+        X, y = make_spiral(120, random_state=0)
+        Phi, kernel = rbf_kernel(X, gamma=10.0), {"kernel": "rbf", "gamma": 10.0, "rank_tol": 1e-12}
+    sign = np.where(y == 1, 1, -1)
+
+    def fit(scale):
+        prior = GeneralizedGaussian(2.0, scale, a=1e-9, b=1e-9)
+        return SparseBayesClassifier(prior, likelihood=likelihood, fit_intercept=False, **kernel).fit(
+            X, y
+        )
+
+    def evidence(scale):
+        """Laplace's, by the definition."""
+        model = fit(scale)
+        w = model.coef_[0] if problem == "linear" else np.zeros(len(X))
+        if problem == "kernel":
+            w[model.relevance_] = model.dual_coef_[0]
+        t = sign * (Phi @ w)
+        if likelihood == "probit":
+            ratio = norm.pdf(t) / ndtr(t)
+            log_p, r = np.log(ndtr(t)), ratio * (ratio + t)
+        else:
+            log_p, r = -np.logaddexp(0, -t), expit(t) * expit(-t)
+        root = np.sqrt(r)[:, None] * Phi
+        _, log_det = np.linalg.slogdet(np.eye(len(y)) + scale / 2 * root @ root.T)
+        return log_p.sum() - w @ w / scale - log_det / 2
+
+    best = fit("evidence").prior_.scale
+    assert np.argmax([evidence(best * factor) for factor in (0.9, 1.0, 1.1)]) == 1
 
 
 def test_with_q_2_it_is_the_bayesian_ridge():
@@ -197,10 +239,10 @@ def test_the_answer_is_that_of_its_own_scale(q):
 def test_history_is_the_marginal_objective(q):
     X, y, _ = make_sparse_classification(200, 30, n_relevant=8, weight=2.0, random_state=1)
     model = SparseBayesClassifier(GeneralizedGaussian(q, a=1e-9, b=1e-9)).fit(X, y)
-    effective, w = effective_by_matrices(model, X, y)
+    _, answered, w = effective_by_matrices(model, X, y)
     f = X @ model.coef_[0] + model.intercept_[0]
     log_p = np.log(ndtr(np.where(y == 1, f, -f))).sum()
-    expected = log_p - effective / q * np.log(np.sum(np.abs(w) ** q))
+    expected = log_p - answered / q * np.log(np.sum(np.abs(w) ** q))
     assert model.history_[-1].objective == pytest.approx(expected, rel=1e-4)
     assert [record.iteration for record in model.history_] == list(range(1, model.n_iter_ + 1))
 

@@ -343,3 +343,17 @@ def test_solve_semidefinite_of_several_sides(columns):
     b = Phi.T @ np.column_stack([z, z**2])
     one_by_one = [solve_semidefinite(Phi.T @ Phi, side) for side in b.T]
     np.testing.assert_allclose(solve_semidefinite(Phi.T @ Phi, b), np.transpose(one_by_one), rtol=1e-9)
+
+
+def test_variances_of_latents_are_the_same_a_few_columns_at_a_time(monkeypatch):
+    Phi, r, z, variance = problem(30, 8)
+    design = DenseDesign(Phi)
+    answer = ridge_primal(design, r, z, variance, intercept=True)
+    whole = answer.latent_variance(design, r)
+    monkeypatch.setattr("laconic.linalg._IN_MEMORY", 90)
+    widths, matvec = [], DenseDesign.matvec
+    monkeypatch.setattr(
+        DenseDesign, "matvec", lambda self, w: widths.append(w.shape[1]) or matvec(self, w)
+    )
+    np.testing.assert_allclose(answer.latent_variance(design, r), whole, rtol=1e-12)
+    assert widths == [3, 3, 2]

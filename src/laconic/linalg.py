@@ -21,6 +21,8 @@ from ._protocols import Array, Design, Index
 
 # Entries of a block of rows that is worked on while it is in the cache.
 _IN_CACHE = 2**16
+# Numbers that a result nobody keeps may hold at a time: 128 megabytes.
+_IN_MEMORY = 2**24
 # With a diagonal below this nothing large cancels: the inverse of the root is as good as a solve.
 _TAME = 1e6
 
@@ -173,8 +175,13 @@ class Ridge:
         """Return the variance of the latent at each training row, intercept included."""
         if self.dual is None:
             root = self.factor.whiten(np.diag(self.root)).T  # of the covariance, Sigma = root root'
-            away = design.matvec(root) - self.centre @ root
-            return np.asarray(np.einsum("ij,ij->i", away, away) + self.spread)
+            variance = np.full(r.size, self.spread)
+            step = max(1, _IN_MEMORY // max(r.size, 1))
+            for start in range(0, root.shape[1], step):
+                part = root[:, start : start + step]
+                away = design.matvec(part) - self.centre @ part
+                variance += np.einsum("ij,ij->i", away, away)
+            return variance
         # R^(1/2) Phi Sigma Phi' R^(1/2) = T T' (I + T T')^-1 = I - (I + T T')^-1.
         if self.rows is None:
             leverage = 1 - (self.factor.inverse_root**2).sum(axis=0)

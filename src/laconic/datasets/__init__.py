@@ -22,7 +22,7 @@ from laconic.datasets._loaders import (
     load_ripley,
 )
 from laconic.datasets._repositories import load_colon, load_ida, load_leukemia
-from laconic.datasets._shapes import make_cross, make_spiral
+from laconic.datasets._shapes import make_cross, make_offset_spirals, make_spiral
 
 __all__ = [
     "find_data_file",
@@ -42,6 +42,7 @@ __all__ = [
     "make_gaussian_classes",
     "make_grid",
     "make_mixture",
+    "make_offset_spirals",
     "make_ripley",
     "make_sinc",
     "make_sparse_classification",

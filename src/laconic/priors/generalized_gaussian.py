@@ -34,7 +34,8 @@ class GeneralizedGaussian(Prior):
     weights as observations, that maximum is at no weights at all. The evidence counts instead the
     weights that the data determine, :math:`m = \mathrm{tr}(G(G + V^{-1})^{-1})` with :math:`G` the
     curvature of the likelihood and :math:`V` the variances of the Gaussian that touches the prior
-    (MacKay's effective number of parameters).
+    (MacKay's effective number of parameters); of labels less what the curvature gives way when the
+    weights grow, so that at ``q = 2`` the scale is the one of the largest Laplace evidence.
 
     Parameters
     ----------
