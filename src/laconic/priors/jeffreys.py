@@ -59,9 +59,13 @@ class Jeffreys(Prior):
         """Return the prior with its strength made a number."""
         if not isinstance(self.strength, str):
             return self
-        if self.strength == "auto" and kernel:
+        if not self.charges(kernel=kernel):
             return type(self)(strength=1.0)
         return type(self)(strength=max(1.0, math.log(max(n_columns, 1)) / 2))
+
+    def charges(self, *, kernel: bool) -> bool:
+        """Whether its strength grows with the number of columns."""
+        return self.strength == "universal" or (self.strength == "auto" and not kernel)
 
     @property
     def _power(self) -> float:

@@ -152,20 +152,19 @@ def solve(
 
 def resume(
     answer: Solution,
-    prior: Prior,
+    problem: Problem,
+    start: State,
     solver: Solver,
     *,
     max_iter: int,
     tol: float,
     callback: Callback | None = None,
 ) -> Solution:
-    """Go on from an answer under another prior, on the columns that are left.
+    """Go on from an answer with another prior or likelihood, on the columns that are left.
 
-    The objective continues from its last value: the two priors' levels are not comparable.
+    The objective continues from its last value: the levels of two priors are not comparable.
     """
-    problem, old = replace(answer.problem, prior=prior), answer.state
-    lost = answer.problem.penalty(old.w) - problem.penalty(old.w)
-    start = replace(old, offset=old.offset + lost)
+    start = _carry_on(answer.state, start)
     done, last = len(answer.history), answer.history[-1]
 
     def count_on(record: Record) -> Record:
@@ -269,7 +268,7 @@ def _sorely_missed(full: Problem, active: Index, state: State) -> Index:
     # At least, since the curvature is nowhere larger: what each would bring if the others stayed.
     worth = slope**2 / np.maximum(2 * sharpest * full.squares, np.finfo(float).tiny)
     worth[active] = 0.0
-    price = 2 / float(full.prior.variance(np.ones(1))[0]) + np.log(p) + np.log(n) / 2
+    price = max(2 / float(full.prior.variance(np.ones(1))[0]), np.log(p) + np.log(n) / 2)
     first = np.flatnonzero(worth > _ALONE * price)
     if not first.size:
         return active[:0]
