@@ -56,6 +56,8 @@ def test_what_was_chosen_is_estimated_under_one_gaussian_of_the_most_evident_wid
     X, y, _ = make_sparse_regression(100, 200, n_relevant=6, rho=0.3, random_state=1000)
     X, y = X * np.logspace(-3, 3, 200), 0.2 * y + 5  # units do not matter
     model = SparseBayesRegressor().fit(X, y)
+    assert f"({len(model.history_)} iterations, {model.n_relevant_} kept)" in model.status_.message
+    assert (np.diff([record.objective for record in model.history_]) >= 0).all()
     Phi = X[:, model.relevance_] - X[:, model.relevance_].mean(axis=0)
     Phi = Phi / np.linalg.norm(Phi, axis=0)
     n, k = Phi.shape

@@ -105,10 +105,12 @@ def solve(
     max_iter: int,
     tol: float,
     callback: Callback | None = None,
+    before: int = 0,
 ) -> Solution:
     """Step until the solver is done; prune what died, and bring back what should not have.
 
-    A callback that returns ``True`` stops the fit after that iteration.
+    A callback that returns ``True`` stops the fit after that iteration. ``before`` iterations are
+    counted besides, where the answer is said to be reached.
     """
     full, active = problem, np.arange(problem.design.shape[1])
     state = solver.init(problem) if start is None else start
@@ -144,8 +146,8 @@ def solve(
     if stopped and not converged:
         message = "stopped by a callback"
     elif not converged:
-        message = f"did not converge within max_iter={max_iter}; raise max_iter or tol"
-    sentence = f"{message} ({len(history)} iterations, {np.count_nonzero(state.w)} kept)."
+        message = f"did not converge within max_iter={before + max_iter}; raise max_iter or tol"
+    sentence = f"{message} ({before + len(history)} iterations, {np.count_nonzero(state.w)} kept)."
     sentence = sentence[0].upper() + sentence[1:]
     return Solution(active, state, problem, Status(converged, sentence, stopped), history)
 
@@ -173,7 +175,7 @@ def resume(
     def report(record: Record) -> object:
         return callback(count_on(record)) if callback is not None else None
 
-    more = solve(problem, solver, start=start, max_iter=max_iter, tol=tol, callback=report)
+    more = solve(problem, solver, start=start, max_iter=max_iter, tol=tol, callback=report, before=done)
     return replace(
         more,
         active=answer.active[more.active],
