@@ -41,22 +41,29 @@ def settle(
     (Stein). So it is for targets, where the evidence is exact; Laplace's is too timid where classes are
     nearly separable, and there the prior of that many columns goes on.
     """
-    few, free = dismiss(answer, n_candidates)
     settings: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "callback": callback}
-    if _is_quadratic(few.state):
-        # From the free weights: what a strict prior has shrunk away is no noise.
-        likelihood = refit_by_degrees(few.problem, free.best.likelihood, free.best.f, free.w.size)
-        more = resume(few, *_of_a_like_size(free, likelihood.hold()), solver, **settings)
-        return replace(
-            more,
-            state=replace(more.state, likelihood=likelihood),
-            problem=replace(more.problem, likelihood=likelihood),
-        )
+    few = answer
+    if not answer.problem.kernels:  # whose weights are of any size, and cancel
+        few, free = dismiss(answer, n_candidates)
+        if _is_quadratic(few.state):
+            return _estimate(few, free, solver, settings)
     settled = unbound.bind(few.active.size, kernel=few.problem.kernels)
     if few is answer and settled == few.problem.prior:
         return answer
     problem = replace(few.problem, prior=settled)
     return resume(few, problem, problem.seen(few.state), solver, **settings)
+
+
+def _estimate(few: Solution, free: _Free, solver: Solver, settings: dict[str, Any]) -> Solution:
+    """Return the weights under one Gaussian for all of them."""
+    # The noise is that of the free weights: what a strict prior has shrunk away is none.
+    likelihood = refit_by_degrees(few.problem, free.best.likelihood, free.best.f, free.w.size)
+    more = resume(few, *_of_a_like_size(free, likelihood.hold()), solver, **settings)
+    return replace(
+        more,
+        state=replace(more.state, likelihood=likelihood),
+        problem=replace(more.problem, likelihood=likelihood),
+    )
 
 
 def dismiss(answer: Solution, n_candidates: int) -> tuple[Solution, _Free]:

@@ -26,7 +26,8 @@ class Jeffreys(Prior):
     strength : float or {"auto", "universal"}, default="auto"
         Power :math:`s` of the prior. ``1`` is the papers' prior; ``"universal"`` is
         :math:`\max(1, \log(p)/2)` for ``p`` candidate columns; ``"auto"`` is universal for features
-        and 1 for kernels, whose columns are many views of few directions.
+        and 1 for kernels, whose columns are many views of few directions. A strength that was
+        named is the charge for a search: what is found is then estimated without it.
 
     Examples
     --------
