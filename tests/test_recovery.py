@@ -40,6 +40,41 @@ def test_a_feature_that_the_start_has_cancelled_comes_back():
     assert found(SparseBayesRegressor().fit(X, y), coef) == (10, 0)
 
 
+@pytest.mark.parametrize("seed", [1014, 1016])
+def test_a_feature_that_is_worth_its_price_and_no_more_comes_back(seed):
+    X, y, coef = make_sparse_regression(60, 20, n_relevant=10, rho=0.5, random_state=seed)
+    assert found(SparseBayesRegressor().fit(X, y), coef) == (10, 0)
+
+
+def test_a_small_weight_among_large_ones_is_not_believed():
+    # The prior keeps it at 7.7 nats for a price of log(500) = 6.2: the largest of so many noises.
+    X, y, coef = make_sparse_regression(150, 500, n_relevant=10, rho=0.7, random_state=1023)
+    assert found(SparseBayesRegressor().fit(X, y), coef) == (10, 0)
+
+
+def test_what_was_chosen_is_estimated_under_one_gaussian_of_the_most_evident_width():
+    X, y, _ = make_sparse_regression(100, 200, n_relevant=6, rho=0.3, random_state=1000)
+    X, y = X * np.logspace(-3, 3, 200), 0.2 * y + 5  # units do not matter
+    model = SparseBayesRegressor().fit(X, y)
+    assert f"({len(model.history_)} iterations, {model.n_relevant_} kept)" in model.status_.message
+    assert (np.diff([record.objective for record in model.history_]) >= 0).all()
+    Phi = X[:, model.relevance_] - X[:, model.relevance_].mean(axis=0)
+    Phi = Phi / np.linalg.norm(Phi, axis=0)
+    n, k = Phi.shape
+    t = y - y.mean()
+    noise = np.sum((t - Phi @ np.linalg.lstsq(Phi, t)[0]) ** 2) / (n - k - 1)
+
+    def evidence(variance):
+        covariance = noise * np.eye(n) + variance * Phi @ Phi.T
+        return -0.5 * (np.linalg.slogdet(covariance)[1] + t @ np.linalg.solve(covariance, t))
+
+    widths = np.logspace(0, 5, 2001) * noise
+    best = widths[np.argmax([evidence(width) for width in widths])]
+    weights = np.linalg.solve(Phi.T @ Phi + noise / best * np.eye(k), Phi.T @ t)
+    shrunk = np.linalg.lstsq(Phi, t)[0] - weights
+    np.testing.assert_allclose(model.predict(X) - y.mean(), Phi @ weights, atol=0.02 * abs(shrunk).max())
+
+
 @pytest.mark.parametrize("solver", ["auto", Newton(rate=0.03)], ids=["auto", "one rate"])
 @pytest.mark.parametrize("seed", [7, 13, 22])
 def test_wide_kernels_with_a_penalised_intercept_find_a_small_contrast(seed, solver):

@@ -15,11 +15,12 @@ import reference_rvm as naive
 from laconic import GridRVMClassifier, GridRVMRegressor, RVMClassifier, RVMRegressor
 from laconic.datasets import make_grid, make_ripley, make_sinc
 from laconic.design import DenseDesign, FactoredDesign, SparseDesign
+from laconic.design.build import _Recent
 from laconic.likelihoods import Gaussian, Logistic, Probit
 from laconic.linalg import Quadratic, ridge_dual, ridge_primal
 from laconic.priors import Jeffreys
-from laconic.relevance import Belief, Evidence, Sequential, Variational
-from laconic.relevance._bottom_up import worth
+from laconic.relevance import Belief, Evidence, Sequential, Variational, _mode
+from laconic.relevance._bottom_up import _unlike, worth
 from laconic.relevance._mode import find_mode
 from laconic.relevance._pace import Pace
 from laconic.relevance._settle import Local, settle
@@ -822,3 +823,33 @@ def test_units_of_the_columns_do_not_matter(name, table, scale):
         np.ravel(scaled.coef_) * scale, coef, rtol=1e-6, atol=1e-6 * np.abs(coef).max()
     )
     np.testing.assert_allclose(scaled.intercept_, plain.intercept_, rtol=1e-6, atol=1e-6)
+
+
+# ---- work that is not done twice ---------------------------------------------------------------
+
+
+def test_the_mode_of_a_quadratic_takes_one_solve(monkeypatch):
+    rng = np.random.default_rng(0)
+    Phi, y = rng.normal(size=(30, 4)), rng.normal(size=30)
+    problem = Problem(DenseDesign(Phi), y, Gaussian(0.5), Jeffreys(), np.ones(30), False)
+    alpha, solves = np.array([0.5, 1.0, 2.0, 4.0]), []
+    monkeypatch.setattr(_mode, "ridge", lambda *a, **k: (solves.append(0), ridge_primal(*a, **k))[1])
+    mode = find_mode(problem, alpha, problem.likelihood, np.zeros(4), 0.0)
+    explicit = np.linalg.solve(Phi.T @ Phi / 0.5 + np.diag(alpha), Phi.T @ y / 0.5)
+    np.testing.assert_allclose(mode.w, explicit, rtol=1e-12)
+    np.testing.assert_allclose(mode.f, Phi @ explicit, rtol=1e-12)
+    assert len(solves) == 1
+
+
+def test_columns_that_promise_nothing_are_not_tried():
+    design, r = DenseDesign(np.eye(5)), np.ones(5)
+    chosen = _unlike(design, r, np.array([0.0, 1e-4, 3.0, 0.5, 1e-5]), np.ones(5))
+    np.testing.assert_array_equal(chosen, [2, 3])
+
+
+def test_a_column_looked_at_in_passing_does_not_displace_the_working_set():
+    asked = []
+    recent = _Recent(lambda index: (asked.append(list(index)), np.outer(np.ones(3), index * 1.0))[1])
+    for index in ([3, 5, 8], [7], [5, 8, 9, 3]):
+        np.testing.assert_array_equal(recent(np.array(index))[0], index)
+    assert asked == [[3, 5, 8], [7], [9]]

@@ -64,6 +64,9 @@ class Prior(Protocol):
     def bind(self, n_columns: int, *, kernel: bool) -> Self:
         """Return the prior with everything that hangs on the problem's size made a number."""
 
+    def charges(self, *, kernel: bool) -> bool:
+        """Whether it is stricter the more columns there are: a charge that ends with the search."""
+
 
 class Likelihood(Protocol):
     """The distribution of a target given its latent ``f ~ N(m, v)``; ``v = 0`` is a point estimate.

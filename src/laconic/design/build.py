@@ -53,7 +53,7 @@ class _Recent:
             Phi[:, old] = columns[:, place[old]]
             if not old.all():
                 Phi[:, ~old] = self.evaluate(index[~old])
-        if index.size:
+        if index.size > 1:  # one column is looked at in passing, and the working set asked for again
             self._last = (index, Phi)
         return Phi
 

@@ -11,9 +11,10 @@ import numpy as np
 from .._protocols import Index, Likelihood, Prior
 from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian
-from ..solvers import Problem, Record, Solution, Solver, State, Status, resume, solve
+from ..solvers import Problem, Record, Solution, Solver, State, Status, solve
 from ._callbacks import Reporter
 from ._scale import Start, learn_scale
+from ._settle import settle
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Fit:
     history: list[Record]
     state: Any = None  # of a solver that knows more than the posterior says
     prior: Any = None  # with everything that was learnt of it
+    variance: Any = None  # of the Gaussian that touches the prior at each weight
 
 
 def fit_output(
@@ -60,7 +62,15 @@ def fit_output(
     history = [record._replace(output=report.output) for record in answer.history]
     report.end()
     prior = answer.problem.prior
-    return Fit(answer.active[kept], posterior, state.likelihood, answer.status, history, prior=prior)
+    return Fit(
+        answer.active[kept],
+        posterior,
+        state.likelihood,
+        answer.status,
+        history,
+        prior=prior,
+        variance=touching.root**2,
+    )
 
 
 def _solve_settled(
@@ -71,17 +81,14 @@ def _solve_settled(
     max_iter: int,
     settings: dict[str, Any],
 ) -> Solution:
-    """Solve; then go on under the prior of the columns that are left.
-
-    A prior may charge for the search among many columns. The search is over: what is left is estimated
-    without the charge, from where it stands.
-    """
+    """Solve; then, if the prior has charged for a search, go on without the charge."""
     answer = solve(problem, solver, start=start, max_iter=max_iter, **settings)
-    settled = unbound.bind(answer.active.size, kernel=problem.kernels)
     left = max_iter - len(answer.history)
-    if settled == problem.prior or not answer.status.converged or left <= 0:
+    if not (unbound.charges(kernel=problem.kernels) and answer.active.size):
         return answer
-    return resume(answer, settled, solver, max_iter=left, **settings)
+    if not answer.status.converged or left <= 0:
+        return answer
+    return settle(answer, unbound, problem.design.shape[1], solver, max_iter=left, **settings)
 
 
 def fit_relevance(problem: Problem, solver: Any, *, max_iter: int, tol: float, report: Reporter) -> Fit:

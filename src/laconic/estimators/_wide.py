@@ -152,4 +152,4 @@ def _fit_sparse(problem: Problem, prior: Prior) -> tuple[Index, Mode]:
     w, b = fit.posterior.mean, fit.posterior.intercept
     few = replace(problem, design=DenseDesign(problem.design.keep(fit.active).matvec(np.eye(w.size))))
     # The Gaussians that touch the prior at its weights have their mode there too.
-    return fit.active, find_mode(few, 1 / fit.prior.variance(w**2), fit.likelihood, w, b)
+    return fit.active, find_mode(few, 1 / fit.variance, fit.likelihood, w, b)

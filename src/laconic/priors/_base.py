@@ -48,3 +48,7 @@ class Prior(Component, ABC):
     def bind(self, n_columns: int, *, kernel: bool) -> Self:
         """Return the prior with everything that hangs on the problem's size made a number."""
         return self
+
+    def charges(self, *, kernel: bool) -> bool:
+        """Whether it is stricter the more columns there are: a charge that ends with the search."""
+        return False

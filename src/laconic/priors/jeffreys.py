@@ -26,7 +26,8 @@ class Jeffreys(Prior):
     strength : float or {"auto", "universal"}, default="auto"
         Power :math:`s` of the prior. ``1`` is the papers' prior; ``"universal"`` is
         :math:`\max(1, \log(p)/2)` for ``p`` candidate columns; ``"auto"`` is universal for features
-        and 1 for kernels, whose columns are many views of few directions.
+        and 1 for kernels, whose columns are many views of few directions. A strength that was
+        named is the charge for a search: what is found is then estimated without it.
 
     Examples
     --------
@@ -59,9 +60,13 @@ class Jeffreys(Prior):
         """Return the prior with its strength made a number."""
         if not isinstance(self.strength, str):
             return self
-        if self.strength == "auto" and kernel:
+        if not self.charges(kernel=kernel):
             return type(self)(strength=1.0)
         return type(self)(strength=max(1.0, math.log(max(n_columns, 1)) / 2))
+
+    def charges(self, *, kernel: bool) -> bool:
+        """Whether its strength grows with the number of columns."""
+        return self.strength == "universal" or (self.strength == "auto" and not kernel)
 
     @property
     def _power(self) -> float:

@@ -128,7 +128,7 @@ def _unlike(design: Design, r: Array, gain: Array, length: Array) -> Index:
 
     Alike is a matter of the rows that count, as often as they count.
     """
-    gain = gain.copy()
+    gain = np.where(gain > COARSE / _BATCH, gain, 0.0)  # a batch of less would end the search
     chosen: list[int] = []
     while gain.any() and len(chosen) < _BATCH:
         best = int(np.argmax(gain))

@@ -123,7 +123,9 @@ def find_mode(
         else:
             break  # rounding has the last word
         w, b, f, value = w + step * dw, b + step * db, f + step * df, new
-        log_p, slope, curvature = parts
+        before, (log_p, slope, curvature) = curvature, parts
+        if halving == 0 and np.array_equal(curvature, before):
+            break  # a quadratic: the step has led to its maximum
     evidence = value - 0.5 * answer.log_det
     if problem.intercept:
         evidence += 0.5 * float(np.log(2 * np.pi) - np.log(r.sum()))

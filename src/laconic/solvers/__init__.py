@@ -1,8 +1,8 @@
 """Solvers: everything is an iterated weighted ridge, and one loop runs them all."""
 
 from ._choose import REGISTRY, choose_solver
-from ._loop import Record, Solution, Solver, Status, rank_tolerance, resume, solve
-from ._problem import Problem, State
+from ._loop import Callback, Record, Solution, Solver, Status, rank_tolerance, resume, solve
+from ._problem import Metric, Problem, State
 from .accelerated import Accelerated
 from .em import EM
 from .newton import Newton
@@ -12,6 +12,8 @@ __all__ = [
     "EM",
     "REGISTRY",
     "Accelerated",
+    "Callback",
+    "Metric",
     "Newton",
     "Problem",
     "Proximal",

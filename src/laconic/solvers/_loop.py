@@ -105,10 +105,12 @@ def solve(
     max_iter: int,
     tol: float,
     callback: Callback | None = None,
+    before: int = 0,
 ) -> Solution:
     """Step until the solver is done; prune what died, and bring back what should not have.
 
-    A callback that returns ``True`` stops the fit after that iteration.
+    A callback that returns ``True`` stops the fit after that iteration. ``before`` iterations are
+    counted besides, where the answer is said to be reached.
     """
     full, active = problem, np.arange(problem.design.shape[1])
     state = solver.init(problem) if start is None else start
@@ -144,28 +146,27 @@ def solve(
     if stopped and not converged:
         message = "stopped by a callback"
     elif not converged:
-        message = f"did not converge within max_iter={max_iter}; raise max_iter or tol"
-    sentence = f"{message} ({len(history)} iterations, {np.count_nonzero(state.w)} kept)."
+        message = f"did not converge within max_iter={before + max_iter}; raise max_iter or tol"
+    sentence = f"{message} ({before + len(history)} iterations, {np.count_nonzero(state.w)} kept)."
     sentence = sentence[0].upper() + sentence[1:]
     return Solution(active, state, problem, Status(converged, sentence, stopped), history)
 
 
 def resume(
     answer: Solution,
-    prior: Prior,
+    problem: Problem,
+    start: State,
     solver: Solver,
     *,
     max_iter: int,
     tol: float,
     callback: Callback | None = None,
 ) -> Solution:
-    """Go on from an answer under another prior, on the columns that are left.
+    """Go on from an answer with another prior or likelihood, on the columns that are left.
 
-    The objective continues from its last value: the two priors' levels are not comparable.
+    The objective continues from its last value: the levels of two priors are not comparable.
     """
-    problem, old = replace(answer.problem, prior=prior), answer.state
-    lost = answer.problem.penalty(old.w) - problem.penalty(old.w)
-    start = replace(old, offset=old.offset + lost)
+    start = _carry_on(answer.state, start)
     done, last = len(answer.history), answer.history[-1]
 
     def count_on(record: Record) -> Record:
@@ -174,7 +175,7 @@ def resume(
     def report(record: Record) -> object:
         return callback(count_on(record)) if callback is not None else None
 
-    more = solve(problem, solver, start=start, max_iter=max_iter, tol=tol, callback=report)
+    more = solve(problem, solver, start=start, max_iter=max_iter, tol=tol, callback=report, before=done)
     return replace(
         more,
         active=answer.active[more.active],
@@ -269,7 +270,7 @@ def _sorely_missed(full: Problem, active: Index, state: State) -> Index:
     # At least, since the curvature is nowhere larger: what each would bring if the others stayed.
     worth = slope**2 / np.maximum(2 * sharpest * full.squares, np.finfo(float).tiny)
     worth[active] = 0.0
-    price = 2 / float(full.prior.variance(np.ones(1))[0]) + np.log(p) + np.log(n) / 2
+    price = max(2 / float(full.prior.variance(np.ones(1))[0]), np.log(p) + np.log(n) / 2)
     first = np.flatnonzero(worth > _ALONE * price)
     if not first.size:
         return active[:0]
