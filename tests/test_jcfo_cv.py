@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
 from laconic import JCFOClassifier, JCFOClassifierCV, JCFORegressorCV, SparseBayesClassifier
+from laconic.selection import _jcfo_search
+from laconic.selection._jcfo_search import Rates, relax, walk
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +52,54 @@ def test_within_one_standard_error_the_fewest_features_win(data):
     features = few.cv_results_["mean_n_features"]
     assert features[few.best_index_] <= features[best.best_index_]
     assert best.cv_results_["rank_test_score"][best.best_index_] == 1
+
+
+def test_few_features_may_bear_low_prices_of_a_weight():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = X[:, 0] ** 2 + X[:, 1] ** 2 > 2 * np.log(2)
+    losses = []
+    for rates in ("auto", [None, 1.0]):
+        model = JCFOClassifierCV(selection_rates=[4.0], weight_rates=rates, cv=2).fit(X[:80], y[:80])
+        np.testing.assert_array_equal(model.get_support(indices=True), [0, 1])
+        losses.append(log_loss(y[80:], model.predict_proba(X[80:])))
+    assert losses[0] < 0.7 * losses[1]
+
+
+def test_the_prices_of_inner_products_are_not_lowered(data):
+    X, y = data
+    for kernel, rates in {"rbf": {4.0, 1.0, 0.3, 0.1}, "linear": {4.0, 1.0}}.items():
+        model = JCFOClassifierCV(kernel, selection_rates=[4.0], cv=2).fit(X[:40], y[:40])
+        assert set(model.cv_results_["param_weight_rate"]) == rates
+
+
+def test_the_same_features_are_given_kernels_once(data, monkeypatch):
+    asked = []
+
+    def counted(question, *others):
+        asked.append(question.weight_rate)
+        return relax(question, *others)
+
+    monkeypatch.setattr(_jcfo_search, "relax", counted)
+    rates = {"selection_rates": [6.0, 7.0], "weight_rates": [1.0]}
+    model = JCFOClassifierCV(**rates, cv=3, one_standard_error=False).fit(*data)
+    assert len(asked) == 4  # three folds and all rows
+    for split in range(3):
+        first, second = model.cv_results_[f"split{split}_test_score"]
+        assert first == second
+
+
+def test_the_chosen_model_is_the_end_of_the_path_on_all_rows(data):
+    rates = {"selection_rates": [2.0, 8.0], "weight_rates": [None, 1.0, 0.3]}
+    X, y = data[0][:90], data[1][:90]
+    model = JCFOClassifierCV(**rates, cv=2, one_standard_error=False).fit(X, y)
+    template = JCFOClassifier()
+    question = template._question(X, y, None)
+    grid = [Rates("auto", 2.0, rate) for rate in (2.0, 1.0, 0.3)]
+    grid += [Rates("auto", 8.0, rate) for rate in (8.0, 1.0, 0.3)]
+    ends = {tuple(rates.params.items()): found for rates, found in walk(template, question, grid)}
+    (found,) = ends[tuple(model.best_params_.items())]
+    assert model.best_estimator_.objective_ == found.answer.value
 
 
 def test_regression_and_another_score():

@@ -17,7 +17,7 @@ from .._component import is_positive
 from .._protocols import Array, Index
 from ..estimators._callbacks import check_callbacks
 from ..estimators._jcfo import Asked
-from ..estimators._jcfo_search import Found, follow, relax
+from ..estimators._jcfo_search import Found, Settings, follow, relax
 from ..estimators._threads import one_blas_thread
 from ..solvers import Record
 from ._base import Search
@@ -28,8 +28,10 @@ from ._path import Data, Score, Trial
 # kernels of distances, and of inner products, of whose rate they are roots.
 _DISTANCES = (0.1, 0.2, 0.4, 0.7, 1.0, 1.4)
 _PRODUCTS = (0.3, 0.4, 0.55, 0.75, 1.0, 1.3, 1.6)
-# Rates of the weights of the features that were selected; None is that of the selection.
-_WEIGHTS = (1.0, None)
+# Rates of the weights of the features that were selected; None is that of the selection. Few features
+# may bear much lower rates than many. Inner products let their scales grow instead.
+_AFTER_DISTANCES = (None, 1.0, 0.3, 0.1)
+_AFTER_PRODUCTS = (None, 1.0)
 
 
 class Rates(NamedTuple):
@@ -97,27 +99,26 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
                 selection = [at.selection_rate(part) for part in parts]
             else:
                 selection = sorted(_positive(self, "selection_rates"))
-            weights: Sequence[Any] = _WEIGHTS
+            weights: Sequence[Any] = _AFTER_DISTANCES if self.kernel == "rbf" else _AFTER_PRODUCTS
             if not (isinstance(self.weight_rates, str) and self.weight_rates == "auto"):
                 weights = _positive(self, "weight_rates", none=True)
             for strict in selection:
                 lower = {strict if rate is None else min(float(rate), strict) for rate in weights}
-                grid += [Rates(scale, strict, rate) for rate in sorted(lower)]
+                grid += [Rates(scale, strict, rate) for rate in sorted(lower, reverse=True)]
         return grid
 
     def _refit(self, template: Any, asked: Asked, grid: list[Rates]) -> Any:
         """Return the chosen model on all rows, reached along the path that the folds took."""
         model, best = clone(template).set_params(**self.best_params_), grid[self.best_index_]
         path = [rates for rates in grid if rates.scale == best.scale]
-        path = [rates for rates in path if rates.selection < best.selection] + [best]
         for name in ("n_features_in_", "feature_names_in_", "classes_", "_rows"):
             if hasattr(template, name):
                 setattr(model, name, getattr(template, name))
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
-        for _, found in walk(model, asked, path, only=best):
-            model._publish_joint(asked, found)
+        found = next(found for rates, found in walk(model, asked, path) if rates == best)
+        model._publish_joint(asked, found)
         return model
 
     # ---- what the chosen model offers ---------------------------------------------------------
@@ -143,28 +144,41 @@ def _positive(owner: Any, name: str, none: bool = False) -> list[Any]:
     return rates
 
 
-def walk(
-    model: Any, asked: Asked, grid: Sequence[Rates], only: Rates | None = None
-) -> Iterator[tuple[Rates, list[Found]]]:
-    """Yield each candidate with its answers; of the relaxed ones ``only`` this, where it is given."""
+def walk(model: Any, asked: Asked, grid: Sequence[Rates]) -> Iterator[tuple[Rates, list[Found]]]:
+    """Yield each candidate with its answers.
+
+    Selections follow an ascending path, and from each of them the prices of a weight descend: at a
+    lower one the features of the one before are exchanged. Neighbours on the path often come to the
+    same features, and go on to the same answers, which are looked for once.
+    """
     settings, default = model._settings, asked.questions[0].scale_rate
     for scale in dict.fromkeys(rates.scale for rates in grid):
         mine = [rates for rates in grid if rates.scale == scale]
         strict = list(dict.fromkeys(rates.selection for rates in mine))
         at = asked.at_rates(1.0, _number(scale, default))
         paths = [follow(question, asked.few, settings, strict) for question in at.questions]
+        known: dict[Any, Found] = {}
         for rate, found in zip(strict, zip(*paths, strict=True), strict=True):
-            for rates in mine:
-                if rates.selection != rate or (only is not None and rates != only):
-                    continue
-                answers = list(found)
+            answers = list(found)
+            for rates in (each for each in mine if each.selection == rate):
                 if rates.weight < rate:
-                    relaxed = at.at_rates(rates.weight, _number(scale, default)).questions
-                    answers = [
-                        relax(question, asked.few, settings, lambda _: False, each, asked.feature_price)
-                        for question, each in zip(relaxed, found, strict=True)
-                    ]
+                    answers = _relaxed(at, settings, answers, rates.weight, known)
                 yield rates, answers
+
+
+def _relaxed(
+    asked: Asked, settings: Settings, before: Sequence[Found], rate: float, known: dict[Any, Found]
+) -> list[Found]:
+    """Return the answers at a lower price of a weight, where they are not known."""
+    answers = []
+    questions = asked.at_rates(rate, asked.questions[0].scale_rate).questions
+    for which, (question, each) in enumerate(zip(questions, before, strict=True)):
+        key = (which, rate, (each.answer.theta > 0).tobytes())
+        if key not in known:
+            price = asked.feature_price
+            known[key] = relax(question, asked.few, settings, lambda _: False, each, price)
+        answers.append(known[key])
+    return answers
 
 
 def _fold(

@@ -17,8 +17,9 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
 
     Every candidate is a :class:`~laconic.JCFOClassifier`. Along a path of ascending ``selection_rate``
     the answer at one is the start of the next, the first has several starts; the features that it keeps
-    are also exchanged and given kernels at the lower rates of ``weight_rates``. Screening, where it is
-    asked for, happens inside the folds. The chosen one is reached along the same path on all rows.
+    are also exchanged and given kernels at the lower rates of ``weight_rates``, from the highest of them
+    down. Screening, where it is asked for, happens inside the folds. The chosen one is reached along the
+    same path on all rows.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         estimator's own ``selection_rate="auto"``.
     weight_rates : "auto" or sequence of float or None, default="auto"
         Prices of a weight for the features that were selected, where that is lower; None is the price at
-        which they were. ``"auto"`` is 1 and None.
+        which they were. ``"auto"`` is None, 1, 0.3 and 0.1 for ``"rbf"``, None and 1 for the others.
     scale_rates : "auto" or sequence of float or "auto", default="auto"
         Prices of a feature scale.
     degree, solver, screening, n_centres, standardize, share_features, likelihood
@@ -41,7 +42,8 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
     scoring : None, str or callable, default=None
         None is the mean log probability of the label, rows weighted: minus the log-loss.
     one_standard_error : bool, default=True
-        Take the candidate with the fewest features within one standard error of the best.
+        Take the candidate with the fewest features within one standard error of the best; False is
+        the best, for predictions.
     n_jobs : int or None, default=None
         Workers, one fold each.
     callbacks : None, callable or list of callables, default=None
