@@ -78,8 +78,9 @@ class Factor:
     @cached_property
     def inverse_root(self) -> Array:
         """``H`` with ``H'H = M^-1``."""
-        size = self._values.size if self._lower is None else self._lower.shape[0]
-        return self.whiten(np.eye(size))
+        if self._lower is None:
+            return self.whiten(np.eye(self._values.size))
+        return np.asarray(lapack.dtrtri(self._lower, lower=1)[0]) if self._lower.size else self._lower
 
     def squares(self, b: Array) -> Array:
         """Return ``b' M^-1 b`` for each column, a block at a time so that it stays in the cache."""
@@ -267,6 +268,11 @@ def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept
     factor = Factor(matrix)
     weights = root * (T.T @ factor.solve(t))
     return Ridge(weights, level - float(centre @ weights), centre, spread, root, factor, T, rows)
+
+
+def less_outer(A: Array, u: Array, v: Array) -> Array:
+    """Return the lower triangle of ``A - u v' - v u'``, in the place of a symmetric ``A``."""
+    return np.asarray(blas.dsyr2(-1.0, u, v, a=A.T, lower=1, overwrite_a=1))
 
 
 def thin_qr(A: Array) -> tuple[Array, Array]:
