@@ -164,10 +164,7 @@ class Ridge:
         return size - float((self.factor.inverse_root**2).sum())
 
     def learnt(self) -> Array:
-        r"""Return how far the data settle each weight, :math:`\gamma_k = 1 - \Sigma_{kk}/D_k^2`.
-
-        The sum is the effective number of parameters.
-        """
+        r"""Return how far the data settle each weight, :math:`\gamma_k = 1 - \Sigma_{kk}/D_k^2`."""
         if self.dual is None:
             return np.asarray(1 - (self.factor.inverse_root**2).sum(axis=0))
         return self.factor.squares(self.dual)

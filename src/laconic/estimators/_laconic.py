@@ -30,7 +30,6 @@ from ._search import (
     LOOK,
     START,
     Search,
-    in_common_units,
     multiple,
     rows_to_search,
     smoother,
@@ -156,8 +155,7 @@ class LaconicBase(KernelModel):
             return multiple(point), False, search.everywhere(point, rows, X.shape[0])
         if not search.smooth and len(targets) == 1:
             search, point = smoother(search, point)
-        weigh = searched and family.radial and self.weigh_features
-        if weigh:
+        if searched and family.radial and self.weigh_features:
             theta = weigh_features(search, point, family.unit)
             if theta is not None:
                 search = search.weighing(theta)
@@ -167,8 +165,6 @@ class LaconicBase(KernelModel):
             point = search.climb(point, LOOK)
             if not search.smooth:
                 search, point = smoother(search, point)
-        if weigh:
-            search, point = in_common_units(search, point, family.unit)
         if more.size > few.size:  # the more rows, the narrower the best kernel
             everywhere = replace(everywhere, theta=search.theta, smooth=search.smooth)
             search, rows = everywhere.on(more).together(), more

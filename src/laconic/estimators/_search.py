@@ -15,7 +15,6 @@ from ..relevance import Mode, fit_shared, leave_one_out, row_products
 from ..solvers import Problem
 from ._coupling import answers, best_coupling, couple
 from ._family import Coordinates
-from ._wide import is_clear
 
 # More rows than this do not change by much what is best: so many at even steps are taken. Of more than
 # so many outputs each tells something, and fewer rows do, at the same price.
@@ -33,8 +32,6 @@ _NEAR = 1e-2
 # Fewer rows than this do not tell which features matter more; and they have to tell it so clearly, in
 # standard errors of what is gained.
 _FEWEST_ROWS, _CLEARLY = 100, 2.0
-# Features of one kind do not differ by more than this in their variances.
-_ONE_KIND = 1e4
 
 # Powers of two of the width, and powers of the square root of ten of the precision: where they are
 # searched, where the search begins, and the widths at which it looks, since there may be several hills.
@@ -263,33 +260,6 @@ def rows_to_search(X: Any, n_outputs: int) -> tuple[Index, Index]:
     few = at_even_steps(enough)
     worth = X.shape[0] >= _WORTH * few.size
     return few, at_even_steps(_MORE * enough) if worth else few
-
-
-def in_common_units(search: Search, point: Point, unit: Array) -> tuple[Search, Point]:
-    """Return the search with one unit for all features, and its best point, if that is clearly better.
-
-    Standardised, a pixel that is hardly ever lit weighs as much as any other. Whether the features are
-    of one kind, rows left out have to say.
-
-    Parameters
-    ----------
-    search : Search
-        With other weights of the features.
-    point : (int, int)
-        Where its best model is.
-    unit : ndarray of shape (p,)
-        The squared unit of each feature, zero for one that does not vary.
-    """
-    varies = unit > 0
-    theta = unit / max(float(unit[varies].mean()), np.finfo(float).tiny) if varies.any() else unit
-    if search.X.shape[0] < _FEWEST_ROWS or theta.max(initial=0.0) > _ONE_KIND * np.median(theta[varies]):
-        return search, point
-    common = search.weighing(theta)
-    if common.score(point) <= search.score(point):  # not even worth climbing
-        return search, point
-    best = common.climb(point)
-    gain = common.left_out(best) - search.left_out(point)
-    return (common, best) if is_clear(gain, search.weight) else (search, point)
 
 
 def weigh_features(search: Search, point: Point, unit: Array) -> Array | None:

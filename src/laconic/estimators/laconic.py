@@ -48,8 +48,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         is 0.004, and beyond that as many kernels as win another 0.0002 each; of features, 0.002.
     weigh_features : bool, default=True
         Whether a feature may count for more than another in the distance between rows. It does if the
-        weights that one half of the rows asks for clearly help to predict the other half, or if features
-        in one unit (pixels, say) predict rows left out clearly better than standardised ones.
+        weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
         Most kernels (or features) for each output; ``None`` is 64, or one for 30 rows up to 200.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
@@ -202,8 +201,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         its predictive variance, in nats per observation. ``"auto"`` as in :class:`LaconicClassifier`.
     weigh_features : bool, default=True
         Whether a feature may count for more than another in the distance between rows. It does if the
-        weights that one half of the rows asks for clearly help to predict the other half, or if features
-        in one unit (pixels, say) predict rows left out clearly better than standardised ones.
+        weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
         Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200.
     likelihood : "gaussian" or Gaussian, default="gaussian"
