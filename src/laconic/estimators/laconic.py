@@ -30,11 +30,11 @@ _STEP = 1e-4
 class LaconicClassifier(BinaryPredictions, LaconicBase):
     r"""A classifier without decisions to make: as good as a Gaussian process, with a handful of kernels.
 
-    First a dense *reference* is fitted: a kernel on every row, one precision for all weights. That
-    precision, the width of the kernel and what each feature counts in it are chosen by how well rows are
-    predicted that were left out; probabilities are integrated over the posterior. Then it is
-    *projected*: the fewest kernels whose probabilities stay within ``tolerance`` nats per observation of
-    the reference's. Features are standardised inside.
+    First a dense *reference* is fitted: a Gaussian process, or a kernel on every row with one precision
+    for all weights where that is clearly better. The precision, the width of the kernel and what each
+    feature counts in it are chosen by how well rows are predicted that were left out; probabilities are
+    integrated over the posterior. Then it is *projected*: the fewest kernels whose probabilities stay
+    within ``tolerance`` nats per observation of the reference's. Features are standardised inside.
 
     Parameters
     ----------
