@@ -45,7 +45,8 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     tolerance : float or "auto", default="auto"
         What the sparse model may lose: the mean Kullback-Leibler divergence between its probabilities
         and the reference's, in nats per observation; the fewest kernels within it are taken. ``"auto"``
-        is 0.004, and beyond that as many kernels as win another 0.0002 each; of features, 0.002.
+        is 0.004, or 0.002 for each of several outputs, and beyond that as many kernels as win another
+        0.0002 each; of features, 0.002.
     weigh_features : bool, default=True
         Whether a feature may count for more than another in the distance between rows. It does if the
         weights that one half of the rows asks for clearly help to predict the other half.
