@@ -182,7 +182,7 @@ class LaconicBase(KernelModel):
         for stale in ("gamma_", "kernel_", "feature_scales_"):  # of a fit with another kernel
             self.__dict__.pop(stale, None)
         given = None if self._automatic("tolerance") else float(self.tolerance)
-        self.tolerance_, self._price = allowance(given, self.kernel is None)
+        self.tolerance_, self._price = allowance(given, self.kernel is None, len(targets))
         reports, end_reports = begin_reports(self, len(targets))
         rows = X if self.kernel is not None else as_dense(X)
         precision, smooth, latents = self._choose(rows, weight, targets, likelihood)

@@ -16,14 +16,17 @@ from ._reference import Reference
 
 # Nats a row that may be lost if nobody says otherwise, and those that win another kernel its place:
 # where each takes little away the path would be long, and where it takes much away it soon ends.
-_FEATURES_LOSE, _KERNELS_LOSE, _KERNEL_WINS = 0.002, 0.004, 0.0002
+# What is lost of several outputs adds up.
+_FEATURES_LOSE, _KERNELS_LOSE, _OUTPUT_LOSES, _KERNEL_WINS = 0.002, 0.004, 0.002, 0.0002
 
 
-def allowance(tolerance: float | None, features: bool) -> tuple[float, float]:
+def allowance(tolerance: float | None, features: bool, outputs: int) -> tuple[float, float]:
     """Return the nats that may be lost, and those that a column beyond that has to win."""
     if tolerance is not None:
         return tolerance, 0.0
-    return (_FEATURES_LOSE, 0.0) if features else (_KERNELS_LOSE, _KERNEL_WINS)
+    if features:
+        return _FEATURES_LOSE, 0.0
+    return (_KERNELS_LOSE if outputs == 1 else _OUTPUT_LOSES), _KERNEL_WINS
 
 
 class Point(NamedTuple):

@@ -30,11 +30,11 @@ _STEP = 1e-4
 class LaconicClassifier(BinaryPredictions, LaconicBase):
     r"""A classifier without decisions to make: as good as a Gaussian process, with a handful of kernels.
 
-    First a dense *reference* is fitted: a kernel on every row, one precision for all weights. That
-    precision, the width of the kernel and what each feature counts in it are chosen by how well rows are
-    predicted that were left out; probabilities are integrated over the posterior. Then it is
-    *projected*: the fewest kernels whose probabilities stay within ``tolerance`` nats per observation of
-    the reference's. Features are standardised inside.
+    First a dense *reference* is fitted: a Gaussian process, or a kernel on every row with one precision
+    for all weights where that is clearly better. The precision, the width of the kernel and what each
+    feature counts in it are chosen by how well rows are predicted that were left out; probabilities are
+    integrated over the posterior. Then it is *projected*: the fewest kernels whose probabilities stay
+    within ``tolerance`` nats per observation of the reference's. Features are standardised inside.
 
     Parameters
     ----------
@@ -45,7 +45,8 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     tolerance : float or "auto", default="auto"
         What the sparse model may lose: the mean Kullback-Leibler divergence between its probabilities
         and the reference's, in nats per observation; the fewest kernels within it are taken. ``"auto"``
-        is 0.004, and beyond that as many kernels as win another 0.0002 each; of features, 0.002.
+        is 0.004, or 0.002 for each of several outputs, and beyond that as many kernels as win another
+        0.0002 each; of features, 0.002.
     weigh_features : bool, default=True
         Whether a feature may count for more than another in the distance between rows. It does if the
         weights that one half of the rows asks for clearly help to predict the other half.

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._protocols import Array, Design, Likelihood
-from ..linalg import Factor, Ridge, less_outer, ridge
+from ..linalg import Factor, Ridge, less_outer, less_outers, ridge
 from ..solvers import Problem
 from ._mode import Mode, Solve, find_mode
 from ._start import first_precision
@@ -110,13 +110,11 @@ def _ridge_of_rows(
     matrix: Array = half[:, None] * products
     matrix *= half
     matrix.flat[:: r.size + 1] += 1.0
-    matrix = less_outer(matrix, half, half * aside)
-    factor = Factor(matrix)
+    factor = Factor(less_outers(matrix, half, half * aside))
     pull = half * factor.solve(t)
     weights = design.rmatvec(pull) - centre * pull.sum()
-    T -= np.outer(half, centre)
-    b = level - float(centre @ weights)
-    return Ridge(weights, b, centre, spread, np.sqrt(variance), factor, T)
+    b, dual = level - float(centre @ weights), less_outer(T, half, centre)
+    return Ridge(weights, b, centre, spread, np.sqrt(variance), factor, dual)
 
 
 def _towards(problem: Problem, alpha: Array, f: Array, solve: Solve) -> tuple[Array, float]:
