@@ -78,8 +78,9 @@ class Factor:
     @cached_property
     def inverse_root(self) -> Array:
         """``H`` with ``H'H = M^-1``."""
-        size = self._values.size if self._lower is None else self._lower.shape[0]
-        return self.whiten(np.eye(size))
+        if self._lower is None:
+            return self.whiten(np.eye(self._values.size))
+        return np.asarray(lapack.dtrtri(self._lower, lower=1)[0]) if self._lower.size else self._lower
 
     def squares(self, b: Array) -> Array:
         """Return ``b' M^-1 b`` for each column, a block at a time so that it stays in the cache."""
@@ -163,10 +164,7 @@ class Ridge:
         return size - float((self.factor.inverse_root**2).sum())
 
     def learnt(self) -> Array:
-        r"""Return how far the data settle each weight, :math:`\gamma_k = 1 - \Sigma_{kk}/D_k^2`.
-
-        The sum is the effective number of parameters.
-        """
+        r"""Return how far the data settle each weight, :math:`\gamma_k = 1 - \Sigma_{kk}/D_k^2`."""
         if self.dual is None:
             return np.asarray(1 - (self.factor.inverse_root**2).sum(axis=0))
         return self.factor.squares(self.dual)
@@ -267,6 +265,16 @@ def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept
     factor = Factor(matrix)
     weights = root * (T.T @ factor.solve(t))
     return Ridge(weights, level - float(centre @ weights), centre, spread, root, factor, T, rows)
+
+
+def less_outer(A: Array, u: Array, v: Array) -> Array:
+    """Return ``A - u v'``, in the place of ``A``."""
+    return np.asarray(blas.dger(-1.0, v, u, a=A.T, overwrite_a=1).T)
+
+
+def less_outers(A: Array, u: Array, v: Array) -> Array:
+    """Return the lower triangle of ``A - u v' - v u'``, in the place of a symmetric ``A``."""
+    return np.asarray(blas.dsyr2(-1.0, u, v, a=A.T, lower=1, overwrite_a=1))
 
 
 def thin_qr(A: Array) -> tuple[Array, Array]:

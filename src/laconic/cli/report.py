@@ -188,7 +188,7 @@ def _sections(
         _section("What the model keeps", f'{words}<div class="side">{bars}</div>', wide=len(kept) > 1)
     )
     if path_of(model):
-        caption = "The fewest kernels that lose no more than the tolerance are kept (filled)."
+        caption = "Few kernels that lose no more than the tolerance are kept (filled)."
         found.append(_section("From few kernels to many", _drawn(figures.path(model), caption)))
     else:
         caption = "The objective at each iteration, and the columns that are still in."

@@ -9,10 +9,14 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._protocols import Array, Kernel
+from ..basis import KernelBasis
 from ..kernels import Scaled, resolve_kernel
+from ._reference import FeatureMap, KernelMap
 
 # Those that only know the distance: where the origin is does not matter to them.
 _RADIAL = ("rbf", "matern")
+# How much of a kernel matrix a comparison of kernels may miss, and the directions that it looks at.
+_RANK_TOL, _MOST_RANK = 1e-5, 600
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,16 @@ class Family:
             kernel, degree, coef0, gamma, unit, origin, 2.0 * max(varying, 1), radial and not sparse
         )
 
-    def gamma_at(self, width: int) -> float:
+    @property
+    def positive(self) -> bool:
+        """Whether the kernels are positive semi-definite, as the covariance of a process has to be."""
+        return self.kernel_at(0, np.ones(self.unit.size)).positive
+
+    def gamma_at(self, width: float) -> float:
         """Return ``gamma`` for a power of two of the width."""
         return float(2.0**width / self.distance) if self.gamma is None else self.gamma
 
-    def kernel_at(self, width: int, theta: Array) -> Kernel:
+    def kernel_at(self, width: float, theta: Array) -> Kernel:
         """Return the kernel of a width for features of these weights."""
         made = resolve_kernel(
             self.kernel, gamma=self.gamma_at(width), degree=self.degree, coef0=self.coef0
@@ -72,3 +81,37 @@ class Family:
         varies = self.unit > 0
         scales = np.where(varies, theta, 0.0) / np.where(varies, self.unit, 1.0)
         return Scaled(made, scales, self.origin)
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The coordinates of a reference for kernels of every width, or for the features themselves."""
+
+    family: Family | None
+    max_rank: int
+
+    def on(
+        self, X: Any, weight: Array, width: int, theta: Array, smooth: bool
+    ) -> KernelMap | FeatureMap:
+        """Return the map to the coordinates for these rows."""
+        if self.family is None:
+            return FeatureMap.of(X, weight)
+        return KernelMap.on(
+            self._basis(X, width, theta), smooth=smooth, rank_tol=_RANK_TOL, max_rank=self._rank
+        )
+
+    def columns(self, X: Any, weight: Array, width: int, theta: Array, smooth: bool) -> Array:
+        """Return the coordinates of these rows for themselves."""
+        if self.family is not None and not smooth:
+            factors = self._basis(X, width, theta).factors(tol=_RANK_TOL, max_rank=self._rank)
+            if factors is not None and factors.G.shape[1] == X.shape[0]:
+                return np.ascontiguousarray(factors.G.T, dtype=np.float64)
+        return np.ascontiguousarray(self.on(X, weight, width, theta, smooth).columns(X))
+
+    @property
+    def _rank(self) -> int:
+        return min(self.max_rank, _MOST_RANK)
+
+    def _basis(self, X: Any, width: int, theta: Array) -> KernelBasis:
+        assert self.family is not None
+        return KernelBasis.on_rows(self.family.kernel_at(width, theta), X)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,16 +16,25 @@ from .._component import is_count, is_positive
 from .._protocols import Array, Basis, Index, Likelihood
 from ..basis import Features, KernelBasis
 from ..design import Built, DenseDesign, build_design
+from ..posterior import GaussianPosterior
 from ..priors import Jeffreys
 from ..projection import Elsewhere, Projection, best_columns
 from ..solvers import Problem, Record, Status
 from ._callbacks import Reporter, begin_reports
-from ._family import Family
+from ._family import Coordinates, Family
 from ._fit import Fit
 from ._model import KernelModel
-from ._path import Path, Point
+from ._path import Path, Point, allowance
 from ._reference import FeatureMap, KernelMap, Reference, as_dense
-from ._search import LOOK, START, Search, in_common_units, multiple, rows_to_search, weigh_features
+from ._search import (
+    LOOK,
+    START,
+    Search,
+    multiple,
+    rows_to_search,
+    smoother,
+    weigh_features,
+)
 from ._wide import is_clear, is_wide, sparse_references, unseen_rows
 
 # How much of a kernel matrix the reference and the search for columns may miss.
@@ -47,10 +55,12 @@ _LEAST_PRECISION = 1e-10
 class LaconicBase(KernelModel):
     """Shared by classifier and regressor; they add the targets and what a reference says."""
 
-    tolerance: float
+    tolerance: Any
     weigh_features: bool
     max_kernels: int | None
     n_features_in_: int
+    tolerance_: float
+    _price = 0.0
 
     # Of a polynomial kernel by name, as everywhere.
     degree = 3
@@ -62,10 +72,18 @@ class LaconicBase(KernelModel):
         least, rows, most = _MOST
         return min(max(least, n_rows // rows), most)
 
+    def _automatic(self, name: str) -> bool:
+        """Whether a setting is left to the model."""
+        value = getattr(self, name)
+        return isinstance(value, str) and value == "auto"
+
     def _rules(self) -> dict[str, tuple[bool, str]]:
         counted = self.max_kernels is None or is_count(self.max_kernels)
         return {
-            "tolerance": (is_positive(self.tolerance), "a positive number of nats"),
+            "tolerance": (
+                self._automatic("tolerance") or is_positive(self.tolerance),
+                "a positive number of nats or 'auto'",
+            ),
             "weigh_features": (isinstance(self.weigh_features, bool), "True or False"),
             "max_kernels": (counted, "None or a positive whole number"),
             "max_rank": (is_count(self.max_rank), "a positive whole number"),
@@ -88,11 +106,17 @@ class LaconicBase(KernelModel):
         """Return the nats that are lost at each row with another mean and variance of the latent."""
         raise NotImplementedError
 
+    def _own_up(
+        self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
+    ) -> GaussianPosterior:
+        """Return the projected posterior with what its mean misses in its variance."""
+        return posterior
+
     # ---- choose ---------------------------------------------------------------------------
 
     def _family(self, X: Any, weight: Array) -> Family | None:
         """Return the kernels to choose from; ``None`` for the features themselves."""
-        automatic = isinstance(self.gamma, str) and self.gamma == "auto"
+        automatic = self._automatic("gamma")
         if not automatic and not is_positive(self.gamma):
             raise ValueError(f"gamma must be a positive number or 'auto', got {self.gamma!r}.")
         if self.kernel is None:
@@ -103,17 +127,18 @@ class LaconicBase(KernelModel):
 
     def _choose(
         self, X: Any, weight: Array, targets: Sequence[Array], likelihood: Likelihood
-    ) -> tuple[float, list[Array | None]]:
+    ) -> tuple[float, bool, list[Array | None]]:
         """Settle the kernel by what rows left out say.
 
         Returns
         -------
-        the reference's precision, and where its latents are, if all rows were looked at
+        the reference's precision, whether its prior is the smooth one, and where its latents are, if all
+        rows were looked at
         """
         family, (few, more) = self._family(X, weight), rows_to_search(X, len(targets))
         searched = family is not None and family.gamma is None
         everywhere = Search(
-            partial(self._coordinates, family),
+            Coordinates(family, int(self.max_rank)),
             searched,
             X,
             targets,
@@ -123,11 +148,14 @@ class LaconicBase(KernelModel):
             np.ones(X.shape[1]),
         )
         search, rows = everywhere.on(few), few
+        if family is not None and not family.positive:
+            search = search.smoothed()  # no process has such a covariance
         point = search.climb(START, LOOK)
         if family is None:
-            return multiple(point), search.everywhere(point, rows, X.shape[0])
-        weigh = searched and family.radial and self.weigh_features
-        if weigh:
+            return multiple(point), False, search.everywhere(point, rows, X.shape[0])
+        if not search.smooth and len(targets) == 1:
+            search, point = smoother(search, point)
+        if searched and family.radial and self.weigh_features:
             theta = weigh_features(search, point, family.unit)
             if theta is not None:
                 search = search.weighing(theta)
@@ -135,24 +163,17 @@ class LaconicBase(KernelModel):
         search = search.together()
         if search.coupled:
             point = search.climb(point, LOOK)
-        if weigh:
-            search, point = in_common_units(search, point, family.unit)
+            if not search.smooth:
+                search, point = smoother(search, point)
         if more.size > few.size:  # the more rows, the narrower the best kernel
-            search, rows = everywhere.weighing(search.theta).on(more).together(), more
+            everywhere = replace(everywhere, theta=search.theta, smooth=search.smooth)
+            search, rows = everywhere.on(more).together(), more
             point = search.climb(point)
-        self.gamma_ = family.gamma_at(point[0])
-        self.kernel_ = family.kernel_at(point[0], search.theta)
+        best = search.summit(point)
+        self.gamma_ = family.gamma_at(best[0])
+        self.kernel_ = family.kernel_at(best[0], search.theta)
         self.feature_scales_ = np.where(family.unit > 0, search.theta, 0.0)
-        return multiple(point), search.everywhere(point, rows, X.shape[0])
-
-    def _coordinates(
-        self, family: Family | None, width: int, theta: Array, X: Any, weight: Array
-    ) -> KernelMap | FeatureMap:
-        """Return the coordinates of the reference of some rows."""
-        if family is None:
-            return FeatureMap.of(X, weight)
-        basis = KernelBasis.on_rows(family.kernel_at(width, theta), X)
-        return KernelMap.on(basis, rank_tol=_RANK_TOL, max_rank=int(self.max_rank))
+        return multiple(best), search.smooth, search.everywhere(point, rows, X.shape[0])
 
     # ---- solve ----------------------------------------------------------------------------
 
@@ -160,9 +181,11 @@ class LaconicBase(KernelModel):
         """Fit a reference for every output, project it, and publish what is needed of it."""
         for stale in ("gamma_", "kernel_", "feature_scales_"):  # of a fit with another kernel
             self.__dict__.pop(stale, None)
+        given = None if self._automatic("tolerance") else float(self.tolerance)
+        self.tolerance_, self._price = allowance(given, self.kernel is None, len(targets))
         reports, end_reports = begin_reports(self, len(targets))
         rows = X if self.kernel is not None else as_dense(X)
-        precision, latents = self._choose(rows, weight, targets, likelihood)
+        precision, smooth, latents = self._choose(rows, weight, targets, likelihood)
         built = build_design(
             self._make_basis(X, weight),
             X,
@@ -176,7 +199,7 @@ class LaconicBase(KernelModel):
         if self.kernel is None:
             coordinates = FeatureMap.of(rows, weight)
         else:
-            coordinates = KernelMap.on(basis, built.pivots)
+            coordinates = KernelMap.on(basis, built.pivots, smooth=smooth)
         dense = DenseDesign(np.ascontiguousarray(coordinates.columns(rows)))
 
         def path(y: Array, near: Array | None, report: Reporter) -> Path:
@@ -201,8 +224,7 @@ class LaconicBase(KernelModel):
             for output, path in enumerate(self._paths)
             for size, nats in enumerate(path.nats)
         ]
-        self.tolerance_ = float(self.tolerance)
-        self._settle([path.smallest(self.tolerance_) for path in self._paths])
+        self._settle([path.size(self.tolerance_, self._price) for path in self._paths])
 
     def _make_basis(self, X: Array, weight: Array) -> Basis:
         if self.kernel is None:
@@ -220,7 +242,7 @@ class LaconicBase(KernelModel):
             paths.append(self._path(self._calibrate(reference, problem), few, built, kept.source))
 
         def says(path: Path) -> Array:
-            lost = path.nats[path.smallest(self.tolerance)]
+            lost = path.nats[path.size(self.tolerance_, self._price)]
             reference: Any = path.reference
             return np.asarray(reference.left_out(problem.y)) - float(lost)
 
@@ -242,7 +264,7 @@ class LaconicBase(KernelModel):
             reference.m,
             intercept=self.fit_intercept,
             most=_LOOK_FURTHER * most,
-            enough=min(_ENOUGH * self.tolerance, _NOTHING) * float(dense.weight.sum()),
+            enough=min(_ENOUGH * self.tolerance_, _NOTHING) * float(dense.weight.sum()),
             least=_LEAST,
             elsewhere=elsewhere,
         )[: most + 1]
@@ -280,6 +302,7 @@ class LaconicBase(KernelModel):
             posterior = projection.onto(at)
             m, v = posterior.latent(Phi[:, at])
             posterior, v = posterior.as_wide_as(reference.at_new_rows, v, r)
+            posterior = self._own_up(reference, share, posterior, m)
             lost = (1 - part) * float(share @ self._lost(reference, share, m, v))
             if elsewhere is not None:
                 lost += elsewhere.missed(index, posterior.mean) / total
@@ -299,7 +322,9 @@ class LaconicBase(KernelModel):
                 f"{size} {kind} lose {lost:.2g} nats per observation of what the reference says "
                 f"(tolerance {self.tolerance_:.2g})."
             )
-            asked = path.smallest(self.tolerance_) != size  # by somebody who knows that there are more
+            asked = (
+                path.size(self.tolerance_, self._price) != size
+            )  # by somebody who knows that there are more
             if lost > self.tolerance_ and not asked:
                 ended = path.reference is not None and len(path.nats) <= self._most(
                     path.reference.m.size

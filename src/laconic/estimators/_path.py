@@ -14,6 +14,20 @@ from ..solvers import Record
 from ._callbacks import Reporter
 from ._reference import Reference
 
+# Nats a row that may be lost if nobody says otherwise, and those that win another kernel its place:
+# where each takes little away the path would be long, and where it takes much away it soon ends.
+# What is lost of several outputs adds up.
+_FEATURES_LOSE, _KERNELS_LOSE, _OUTPUT_LOSES, _KERNEL_WINS = 0.002, 0.004, 0.002, 0.0002
+
+
+def allowance(tolerance: float | None, features: bool, outputs: int) -> tuple[float, float]:
+    """Return the nats that may be lost, and those that a column beyond that has to win."""
+    if tolerance is not None:
+        return tolerance, 0.0
+    if features:
+        return _FEATURES_LOSE, 0.0
+    return (_KERNELS_LOSE if outputs == 1 else _OUTPUT_LOSES), _KERNEL_WINS
+
 
 class Point(NamedTuple):
     """A model on the path from nothing to the reference: its size, and the nats it loses a row."""
@@ -44,10 +58,17 @@ class Path:
         columns = [np.searchsorted(used, index) for index in self.columns]
         return replace(self, reference=None, columns=columns)
 
-    def smallest(self, tolerance: float) -> int:
-        """Return the smallest size that loses no more than this; the best if there is none."""
+    def size(self, tolerance: float, price: float = 0.0) -> int:
+        """Return the smallest size that loses no more than this; the best if there is none.
+
+        With a price, what is taken beyond that size is what wins as many nats a row for each column:
+        where few columns say nearly everything, one or two more say all of it.
+        """
         good = np.flatnonzero(self.nats <= tolerance)
-        return int(good[0]) if good.size else int(np.argmin(self.nats))
+        least = int(good[0]) if good.size else int(np.argmin(self.nats))
+        if not price:
+            return least
+        return least + int(np.argmin(self.nats[least:] + price * np.arange(self.nats.size - least)))
 
     def report(self, report: Reporter, began: float) -> Path:
         """Tell of every size; return the path up to where somebody has heard enough."""

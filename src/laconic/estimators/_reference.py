@@ -18,6 +18,8 @@ from ..solvers import Problem
 
 # Directions that together carry less than this part of the prior's variance are left out.
 _NEGLIGIBLE = 1e-3
+# The part of a row's variance under the prior that may be missing where other rows span it.
+_SPANNED = 2e-6
 # How far from one a stretch usually is, in logarithms, and how far it may be.
 _USUAL, _STRETCH = 0.3, (0.5, 4.0)
 # Half the distance at which its slope is taken.
@@ -30,26 +32,31 @@ def as_dense(X: Any) -> Any:
     return np.asarray(X.toarray() if sparse else X, dtype=np.float64)
 
 
-def _carrying(values: Array) -> Index:
-    """Return the eigenvalues, ascending, that carry all but a negligible part of the sum."""
-    left_out = np.cumsum(np.maximum(values, 0.0))
-    return np.flatnonzero(left_out > _NEGLIGIBLE * left_out[-1]) if values.size else np.arange(0)
+def _root(matrix: Array, n_rows: int) -> Array:
+    """Return ``A`` with ``A A'`` this matrix, but for directions that carry next to nothing of it."""
+    if 2 * len(matrix) > n_rows:  # then they are many, and whether a few are left out does not matter
+        return Triangle.of(matrix).lower
+    values, vectors = symmetric_eigen(matrix)
+    carried = np.cumsum(np.maximum(values, 0.0))
+    kept = carried > _NEGLIGIBLE * carried[-1:].sum()
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
 @dataclass(frozen=True)
 class KernelMap:
-    r"""Coordinates in which independent weights of one variance are such weights on all kernels.
+    r"""Coordinates in which independent weights of one variance are the prior of the latent.
 
     With :math:`k(x, X) \approx c(x)^TC`, :math:`c(x) = L^{-1}k(P, x)` for the rows :math:`P` that span
-    the kernel matrix, the latent of weights :math:`w \sim \mathcal N(0, I)` on all kernels has the
-    covariance :math:`c(x)^TCC^Tc(x')`: the coordinates are :math:`c(x)^TV\Lambda^{1/2}` with
-    :math:`CC^T = V\Lambda V^T`.
+    the kernel matrix, :math:`c(x)` itself makes the latent a Gaussian process whose covariance is the
+    kernel. A *smooth* one is that of weights :math:`w \sim \mathcal N(0, I)` on all kernels, with the
+    covariance :math:`c(x)^TCC^Tc(x')`: what many rows share counts for more, what few have for less. Its
+    coordinates are :math:`c(x)^TV\Lambda^{1/2}` with :math:`CC^T = V\Lambda V^T`.
     """
 
     kernel: Kernel
     rows: Any
     triangle: Triangle
-    turn: Array
+    turn: Array | None = None
 
     @classmethod
     def on(
@@ -57,6 +64,7 @@ class KernelMap:
         basis: KernelBasis,
         pivots: Index | None = None,
         *,
+        smooth: bool = False,
         rank_tol: float = 0.0,
         max_rank: int = 0,
     ) -> Self:
@@ -67,19 +75,26 @@ class KernelMap:
             pivots = None if factors is None else factors.pivots
         rows = centres if pivots is None else centres[pivots]
         triangle = Triangle.of(np.asarray(kernel(rows, rows), dtype=np.float64))
+        if not smooth:
+            return cls(kernel, rows, triangle)
         C = triangle.solve(np.asarray(kernel(rows, centres), dtype=np.float64))
-        values, vectors = symmetric_eigen(C @ C.T)
-        kept = _carrying(values)
-        return cls(kernel, rows, triangle, vectors[:, kept] * np.sqrt(values[kept]))
+        return cls(kernel, rows, triangle, _root(C @ C.T, C.shape[1]))
 
     def weights(self, w: Array) -> Array:
         """Return the weights on the kernels of the spanning rows that are these in the coordinates."""
-        return self.triangle.solve_transposed(self.turn @ w)
+        return self.triangle.solve_transposed(w if self.turn is None else self.turn @ w)
+
+    def aside(self, X: Any) -> Array:
+        """Return the part of each row's variance under the prior that the spanning rows do not have."""
+        inside = (self.columns(X) ** 2).sum(axis=1)
+        if self.turn is not None:
+            return np.zeros(inside.size)
+        return np.asarray(np.maximum((1 - _SPANNED) * self.kernel.diag(X) - inside, 0.0))
 
     def columns(self, X: Any) -> Array:
         """Return the coordinates of each row."""
-        c = self.triangle.solve(np.asarray(self.kernel(self.rows, X), dtype=np.float64))
-        return np.asarray(c.T @ self.turn)
+        c = self.triangle.solve(np.asarray(self.kernel(self.rows, X), dtype=np.float64)).T
+        return c if self.turn is None else np.asarray(c @ self.turn)
 
 
 @dataclass(frozen=True)
@@ -119,7 +134,9 @@ class FeatureMap:
     def aside(self, X: Any) -> Array:
         """Return the squared length of each row in the directions that no training row has."""
         Z = self.standardise(X)
-        inside = 0.0 if self.turn is None else ((Z @ self.turn) ** 2).sum(axis=1)
+        if self.turn is None:
+            return np.zeros(Z.shape[0])
+        inside = ((Z @ self.turn) ** 2).sum(axis=1)
         return np.asarray(np.maximum((Z**2).sum(axis=1) - inside, 0.0))
 
     def columns(self, X: Any) -> Array:
@@ -187,9 +204,7 @@ class Reference:
     def latent(self, X: Any) -> tuple[Array, Array]:
         """Return mean and variance of the latent at each row."""
         m, v = self.posterior.latent(self.coordinates.columns(X))
-        if isinstance(self.coordinates, FeatureMap) and self.coordinates.turn is not None:
-            v = v + self.unseen * self.coordinates.aside(X)
-        return m, v
+        return m, v + self.unseen * self.coordinates.aside(X)
 
 
 def best_stretch(problem: Problem, reference: Reference) -> float:

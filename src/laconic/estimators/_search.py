@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
 from ..design import DenseDesign
 from ..priors import Jeffreys
-from ..relevance import Mode, fit_shared, leave_one_out
+from ..relevance import Mode, fit_shared, leave_one_out, row_products
 from ..solvers import Problem
 from ._coupling import answers, best_coupling, couple
-from ._reference import FeatureMap, KernelMap
-from ._wide import is_clear
+from ._family import Coordinates
 
 # More rows than this do not change by much what is best: so many at even steps are taken. Of more than
 # so many outputs each tells something, and fewer rows do, at the same price.
@@ -25,37 +23,55 @@ _MOST_ROWS, _MANY_OUTPUTS = 600, 3
 _MORE, _WORTH = 4, 2
 # A step has to gain so many nats a row to be taken, or a flat hill would be walked to its end.
 _GAIN = 1e-4
+# What the evidence counts beside rows left out, and what is too flat for a parabola.
+_EVIDENCE, _FLAT = 0.5, 1e-6
+# The smooth prior has to be a thousand times as likely to be the right one.
+_CLEAR = float(np.log(1000))
 # Modes that are only compared need not be exact beyond this many nats.
 _NEAR = 1e-2
 # Fewer rows than this do not tell which features matter more; and they have to tell it so clearly, in
 # standard errors of what is gained.
 _FEWEST_ROWS, _CLEARLY = 100, 2.0
-# Features of one kind do not differ by more than this in their variances.
-_ONE_KIND = 1e4
 
 # Powers of two of the width, and powers of the square root of ten of the precision: where they are
 # searched, where the search begins, and the widths at which it looks, since there may be several hills.
 Point = tuple[int, int]
-_FROM, _TO = (-5, -20), (8, 6)
-START, LOOK = (1, -2), (4, -2)
-
-Maps = Callable[[int, Array, Any, Array], KernelMap | FeatureMap]
+_FROM, _TO = (-8, -12), (8, 6)
+START, LOOK = (-1, -1), (3, -4)
 
 
-def multiple(point: Point) -> float:
+def multiple(point: tuple[float, float]) -> float:
     """Return the precision at a point, in the units of :func:`~laconic.relevance.fit_shared`."""
     return float(10.0 ** (point[1] / 2))
+
+
+class Found(NamedTuple):
+    """What is remembered of a mode: weights, latent, evidence, and what it says of rows left out."""
+
+    w: Array
+    b: float
+    f: Array
+    evidence: float
+    likelihood: Likelihood
+    left: tuple[Array, Array]  # mean and variance of the latent of each row as if it had not been seen
+    left_out: Array  # and the log probability of its target
+
+    @classmethod
+    def of(cls, mode: Mode) -> Self:
+        """Return it of a mode."""
+        left = leave_one_out(mode)
+        left_out = mode.likelihood.predictive(mode.problem.y, *left)
+        return cls(mode.w, mode.b, mode.f, mode.objective, mode.likelihood, left, left_out)
 
 
 @dataclass(frozen=True)
 class Search:
     """The references of some rows under kernels of every width and for every precision.
 
-    ``maps`` gives the coordinates of rows for a width and the weights of the features. What was fitted
-    is remembered.
+    What was found is remembered.
     """
 
-    maps: Maps
+    coordinates: Coordinates
     widths: bool  # whether there is a width to be searched
     X: Any
     targets: Sequence[Array]
@@ -63,10 +79,12 @@ class Search:
     likelihood: Likelihood
     intercept: bool
     theta: Array  # weights of the features
+    smooth: bool = False  # whether the prior is that of weights on all kernels
     coupled: bool = False  # whether the answers of several outputs are judged when put together
     begin: Sequence[Array] = ()  # a latent of each output to begin near
     _problems: dict[int, list[Problem]] = field(default_factory=dict)
-    _modes: dict[Point, list[Mode]] = field(default_factory=dict)
+    _products: dict[int, Array | None] = field(default_factory=dict)
+    _found: dict[Point, list[Found]] = field(default_factory=dict)
 
     def on(self, rows: Index) -> Self:
         """Return the search on some of the rows."""
@@ -82,41 +100,47 @@ class Search:
         """Return the search with other weights of the features."""
         return self._anew(theta=theta, begin=self._latents())
 
+    def smoothed(self) -> Self:
+        """Return the search with the other prior."""
+        return self._anew(smooth=True, begin=self._latents())
+
     def _latents(self) -> Sequence[Array]:
         """Return the latents that were found last: others are not far from them."""
-        last = next(reversed(self._modes.values()), None)
-        return self.begin if last is None else [mode.f for mode in last]
+        last = next(reversed(self._found.values()), None)
+        return self.begin if last is None else [found.f for found in last]
 
     def _anew(self, **changes: Any) -> Self:
-        return replace(self, **changes, _problems={}, _modes={})
+        return replace(self, **changes, _problems={}, _products={}, _found={})
 
-    def modes(self, point: Point) -> list[Mode]:
-        """Return the mode of each output at a point."""
-        if point not in self._modes:
+    def found(self, point: Point) -> list[Found]:
+        """Return what was found for each output at a point."""
+        if point not in self._found:
             width = point[0]
             if width not in self._problems:
-                columns = self.maps(width, self.theta, self.X, self.weight).columns(self.X)
-                design = DenseDesign(np.ascontiguousarray(columns))
+                design = DenseDesign(
+                    self.coordinates.columns(self.X, self.weight, width, self.theta, self.smooth)
+                )
+                self._products[width] = row_products(design)
                 self._problems[width] = [
                     Problem(design, y, self.likelihood, Jeffreys(), self.weight, self.intercept)
                     for y in self.targets
                 ]
             # The last one of the same width is a good start.
-            near = [modes for p, modes in self._modes.items() if p[0] == width][-1:]
+            near = [found for p, found in self._found.items() if p[0] == width][-1:]
             nothing: list[Any] = [None] * len(self.targets)
             starts, latents = near[0] if near else nothing, self._latents() or nothing
-            self._modes[point] = [
-                fit_shared(problem, multiple(point), start, _NEAR, f)
+            self._found[point] = [
+                Found.of(fit_shared(problem, multiple(point), start, _NEAR, f, self._products[width]))
                 for problem, start, f in zip(self._problems[width], starts, latents, strict=True)
             ]
-        return self._modes[point]
+        return self._found[point]
 
     def everywhere(self, point: Point, rows: Index, n_rows: int) -> list[Array | None]:
         """Return the latent of each output at a point in the order of all rows, if these are all."""
         if rows.size < n_rows:
             return [None] * len(self.targets)
         back = np.argsort(rows)
-        return [mode.f[back] for mode in self.modes(point)]
+        return [found.f[back] for found in self.found(point)]
 
     def together(self) -> Self:
         """Return the search by how well the answers of several outputs predict when put together."""
@@ -124,37 +148,33 @@ class Search:
 
     def left_out(self, point: Point) -> Array:
         """Return the log probability of each row's targets, or class, as if it had not been seen."""
-        modes = self.modes(point)
+        found = self.found(point)
         if not self.coupled:
-            return np.asarray(np.sum([left_out(mode) for mode in modes], axis=0))
+            return np.asarray(np.sum([answer.left_out for answer in found], axis=0))
         codes = np.stack(self.targets).argmax(axis=0)
-        yes, no = answers(modes[0].likelihood, [leave_one_out(mode) for mode in modes])
+        yes, no = answers(found[0].likelihood, [answer.left for answer in found])
         classes = couple(yes, no, best_coupling(yes, no, codes, self.weight))
         return np.asarray(np.take_along_axis(classes, codes[:, None], axis=1)[:, 0])
 
     def score(self, point: Point) -> float:
-        """Return by how many nats the rows are predicted.
+        """Return how well rows are predicted at a point, in nats.
 
-        Those of rows left out and those of the evidence, in which the rows are predicted one after the
-        other, are added: either alone errs more often, the first where rows are few, the second because
-        Laplace's approximation is too timid. The evidence knows nothing of how several answers are put
-        together, which mends just that: then rows left out have the say.
+        To those with which rows left out are predicted come those of the evidence, in which the rows are
+        predicted one after the other: either alone errs more often, the first where rows are few, the
+        second, which counts for less, because Laplace's approximation is too timid. The evidence knows
+        nothing of how several answers are put together, which mends just that: then rows left out have
+        the say.
         """
-        evidence = 0.0 if self.coupled else sum(mode.objective for mode in self.modes(point))
-        return evidence + float(self.weight @ self.left_out(point))
+        evidence = 0.0 if self.coupled else sum(found.evidence for found in self.found(point))
+        return _EVIDENCE * evidence + float(self.weight @ self.left_out(point))
 
     def climb(self, start: Point, look: Iterable[int] = ()) -> Point:
         """Return the best width, each with its best precision, from a point or from a look around."""
-        score = cache(self.score)
         tops: dict[int, Point] = {}
-        least = _GAIN * float(self.weight.sum()) * (1 if self.coupled else len(self.targets))
-
-        def precisions(point: Point) -> list[Point]:
-            return [(point[0], j) for j in (point[1] - 1, point[1] + 1) if _FROM[1] <= j <= _TO[1]]
 
         def top(width: int, precision: int) -> Point:
             if width not in tops:
-                tops[width] = _uphill((width, precision), precisions, score, least)
+                tops[width] = self.best_precision((width, precision))
             return tops[width]
 
         def widths(point: Point) -> list[Point]:
@@ -163,36 +183,68 @@ class Search:
 
         best = top(*start)
         for width in look if self.widths else ():
-            best = max(best, top(width, start[1]), key=score)
-        return _uphill(best, widths, score, least)
+            best = max(best, top(width, start[1]), key=self.score)
+        return self._uphill(best, widths)
+
+    def best_precision(self, point: Point) -> Point:
+        """Return the best point of the same width, from this one."""
+
+        def around(at: Point) -> list[Point]:
+            return [(at[0], j) for j in (at[1] - 1, at[1] + 1) if _FROM[1] <= j <= _TO[1]]
+
+        return self._uphill(point, around)
+
+    def _uphill(self, point: Point, around: Callable[[Point], list[Point]]) -> Point:
+        """Return the point around which none gains enough; the way up is not looked back on."""
+        least = _GAIN * float(self.weight.sum()) * (1 if self.coupled else len(self.targets))
+        while True:
+            enough = self.score(point) + least
+            ahead = next((p for p in around(point) if self.score(p) > enough), None)
+            if ahead is None:
+                return point
+            point = ahead
+
+    def summit(self, point: Point) -> tuple[float, float]:
+        """Return the top between the best point and those beside it, that of a parabola each way.
+
+        In quarters of a step: rounding in the scores does not move it.
+        """
+
+        def aside(before: Point, after: Point) -> float:
+            if not (_inside(before) and _inside(after)):
+                return 0.0
+            left, right = (self.score(at) - self.score(point) for at in (before, after))
+            top = 0.5 * (left - right) / min(left + right, -_FLAT)
+            return round(4 * float(np.clip(top, -0.5, 0.5))) / 4
+
+        i, j = point
+        width = aside((i - 1, j), (i + 1, j)) if self.widths else 0.0
+        return i + width, j + aside((i, j - 1), (i, j + 1))
 
     def steepness(self, point: Point) -> Array:
         """Return the mean squared slope of the latents along each feature."""
-        kernel_map: Any = self.maps(point[0], self.theta, self.X, self.weight)
+        kernel_map: Any = self.coordinates.on(self.X, self.weight, point[0], self.theta, self.smooth)
         squares = np.zeros(self.X.shape[1])
-        for mode in self.modes(point):
-            slopes = kernel_map.kernel.slopes(self.X, kernel_map.rows, kernel_map.weights(mode.w))
+        for found in self.found(point):
+            slopes = kernel_map.kernel.slopes(self.X, kernel_map.rows, kernel_map.weights(found.w))
             squares += self.weight @ slopes**2
         return squares
 
 
-def left_out(mode: Mode) -> Array:
-    """Return the log probability of each target as if its row had not been seen."""
-    return mode.likelihood.predictive(mode.problem.y, *leave_one_out(mode))
+def _inside(point: Point) -> bool:
+    """Whether a point is where it is searched."""
+    return all(low <= at <= high for low, at, high in zip(_FROM, point, _TO, strict=True))
 
 
-def _uphill(
-    point: Point,
-    around: Callable[[Point], list[Point]],
-    score: Callable[[Point], float],
-    least: float,
-) -> Point:
-    """Return the point around which none gains more than the least; the way up is not looked back on."""
-    while True:
-        ahead = next((p for p in around(point) if score(p) > score(point) + least), None)
-        if ahead is None:
-            return point
-        point = ahead
+def smoother(search: Search, point: Point) -> tuple[Search, Point]:
+    """Return the search with the smooth prior and its best point if they are clearly better."""
+    other, clear = search.smoothed(), _CLEAR * len(search.targets)
+    # The kernels of the same latent are narrower then, and their weights larger.
+    near = other.best_precision((min(point[0] + 1, _TO[0]), max(point[1] - 1, _FROM[1])))
+    if other.score(near) < search.score(point) - _CLEAR:
+        return search, point
+    best = other.climb(near)
+    return (other, best) if other.score(best) > search.score(point) + clear else (search, point)
 
 
 def rows_to_search(X: Any, n_outputs: int) -> tuple[Index, Index]:
@@ -208,33 +260,6 @@ def rows_to_search(X: Any, n_outputs: int) -> tuple[Index, Index]:
     few = at_even_steps(enough)
     worth = X.shape[0] >= _WORTH * few.size
     return few, at_even_steps(_MORE * enough) if worth else few
-
-
-def in_common_units(search: Search, point: Point, unit: Array) -> tuple[Search, Point]:
-    """Return the search with one unit for all features, and its best point, if that is clearly better.
-
-    Standardised, a pixel that is hardly ever lit weighs as much as any other. Whether the features are
-    of one kind, rows left out have to say.
-
-    Parameters
-    ----------
-    search : Search
-        With other weights of the features.
-    point : (int, int)
-        Where its best model is.
-    unit : ndarray of shape (p,)
-        The squared unit of each feature, zero for one that does not vary.
-    """
-    varies = unit > 0
-    theta = unit / max(float(unit[varies].mean()), np.finfo(float).tiny) if varies.any() else unit
-    if search.X.shape[0] < _FEWEST_ROWS or theta.max(initial=0.0) > _ONE_KIND * np.median(theta[varies]):
-        return search, point
-    common = search.weighing(theta)
-    if common.score(point) <= search.score(point):  # not even worth climbing
-        return search, point
-    best = common.climb(point)
-    gain = common.left_out(best) - search.left_out(point)
-    return (common, best) if is_clear(gain, search.weight) else (search, point)
 
 
 def weigh_features(search: Search, point: Point, unit: Array) -> Array | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from .._component import resolve
 from .._protocols import Array
 from ..likelihoods import Binary, Gaussian
+from ..posterior import GaussianPosterior
 from ..solvers import Problem
 from ._callbacks import with_callbacks
 from ._coupling import answers, best_coupling
@@ -28,11 +30,11 @@ _STEP = 1e-4
 class LaconicClassifier(BinaryPredictions, LaconicBase):
     r"""A classifier without decisions to make: as good as a Gaussian process, with a handful of kernels.
 
-    First a dense *reference* is fitted: a kernel on every row, one precision for all weights. That
-    precision, the width of the kernel and what each feature counts in it are chosen by how well rows are
-    predicted that were left out; probabilities are integrated over the posterior. Then it is
-    *projected*: the fewest kernels whose probabilities stay within ``tolerance`` nats per observation of
-    the reference's. Features are standardised inside.
+    First a dense *reference* is fitted: a Gaussian process, or a kernel on every row with one precision
+    for all weights where that is clearly better. The precision, the width of the kernel and what each
+    feature counts in it are chosen by how well rows are predicted that were left out; probabilities are
+    integrated over the posterior. Then it is *projected*: the fewest kernels whose probabilities stay
+    within ``tolerance`` nats per observation of the reference's. Features are standardised inside.
 
     Parameters
     ----------
@@ -40,13 +42,14 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         ``None`` projects onto the features themselves.
     gamma : float or "auto", default="auto"
         Of the named kernels, on standardised features; ``"auto"`` finds it.
-    tolerance : float, default=0.002
+    tolerance : float or "auto", default="auto"
         What the sparse model may lose: the mean Kullback-Leibler divergence between its probabilities
-        and the reference's, in nats per observation.
+        and the reference's, in nats per observation; the fewest kernels within it are taken. ``"auto"``
+        is 0.004, or 0.002 for each of several outputs, and beyond that as many kernels as win another
+        0.0002 each; of features, 0.002.
     weigh_features : bool, default=True
         Whether a feature may count for more than another in the distance between rows. It does if the
-        weights that one half of the rows asks for clearly help to predict the other half, or if features
-        in one unit (pixels, say) predict rows left out clearly better than standardised ones.
+        weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
         Most kernels (or features) for each output; ``None`` is 64, or one for 30 rows up to 200.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
@@ -76,6 +79,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         Of more than two classes: from the probabilities p of each against the rest come those of all,
         in proportion to ``p / (1 - p) ** coupling_``. Rows left out choose it.
     tolerance_ : float
+        The most that the model may lose.
     gamma_ : float
     kernel_ : Kernel
     feature_scales_ : ndarray of shape (n_features,)
@@ -100,7 +104,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         kernel: Any = "rbf",
         *,
         gamma: Any = "auto",
-        tolerance: float = 0.002,
+        tolerance: Any = "auto",
         weigh_features: bool = True,
         max_kernels: int | None = None,
         likelihood: Any = "probit",
@@ -193,13 +197,12 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         ``None`` projects onto the features themselves.
     gamma : float or "auto", default="auto"
         Of the named kernels, on standardised features; ``"auto"`` finds it.
-    tolerance : float, default=0.002
+    tolerance : float or "auto", default="auto"
         What the sparse model may lose: the mean squared difference from the reference's mean over twice
-        its predictive variance, in nats per observation.
+        its predictive variance, in nats per observation. ``"auto"`` as in :class:`LaconicClassifier`.
     weigh_features : bool, default=True
         Whether a feature may count for more than another in the distance between rows. It does if the
-        weights that one half of the rows asks for clearly help to predict the other half, or if features
-        in one unit (pixels, say) predict rows left out clearly better than standardised ones.
+        weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
         Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200.
     likelihood : "gaussian" or Gaussian, default="gaussian"
@@ -237,7 +240,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         kernel: Any = "rbf",
         *,
         gamma: Any = "auto",
-        tolerance: float = 0.002,
+        tolerance: Any = "auto",
         weigh_features: bool = True,
         max_kernels: int | None = None,
         likelihood: Any = "gaussian",
@@ -293,3 +296,9 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
     def _lost(self, reference: Reference, share: Array, m: Array, v: Array) -> Array:
         """Return the squared difference of the means over twice the predictive variance."""
         return 0.5 * self._precision(reference, share) * (m - reference.m) ** 2
+
+    def _own_up(
+        self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
+    ) -> GaussianPosterior:
+        """Return the posterior with the squares that its mean misses: without noise they are all."""
+        return replace(posterior, spread=posterior.spread + float(share @ (m - reference.m) ** 2))

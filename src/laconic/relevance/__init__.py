@@ -6,7 +6,7 @@ from ._mode import Mode, find_mode, refit_by_degrees
 from ._start import first_precision
 from .evidence import Evidence
 from .sequential import Sequential
-from .shared import fit_shared, leave_one_out
+from .shared import fit_shared, leave_one_out, row_products
 from .variational import Variational
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "fit_shared",
     "leave_one_out",
     "refit_by_degrees",
+    "row_products",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,6 +25,8 @@ _LEFT = 0.1
 _LEAST_CURVATURE = 1e-10
 # And as a part of the row's own slope, for when all rows are saturated: no target beyond 1e30.
 _SHORTEST = 1e-30
+
+Solve = Callable[..., Ridge]
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,12 @@ def find_mode(
     w: Array,
     b: float,
     gain: float = _GAIN,
+    solve: Solve = ridge,
 ) -> Mode:
-    """Return the mode, by Newton's method from ``w`` and ``b`` until a step gains less than ``gain``."""
+    """Return the mode, by Newton's method from ``w`` and ``b`` until a step gains less than ``gain``.
+
+    Each step is a ridge problem, which ``solve`` solves.
+    """
     y, weight = problem.y, problem.weight
     f = problem.latent(w, b)
     log_p, slope, curvature = likelihood.evaluate(y, f)
@@ -107,7 +114,7 @@ def find_mode(
     for _ in range(_STEPS):
         r = weight * own_precision(slope, curvature)
         target = f + weight * slope / r
-        answer = ridge(problem.design, r, target, 1 / alpha, intercept=problem.intercept)
+        answer = solve(problem.design, r, target, 1 / alpha, intercept=problem.intercept)
         dw, db = answer.weights - w, answer.intercept - b
         df = problem.latent(dw, db)
         promise = float((weight * slope) @ df) - float((alpha * w) @ dw)
