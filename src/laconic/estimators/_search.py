@@ -28,7 +28,7 @@ _EVIDENCE, _FLAT = 0.5, 1e-6
 # The smooth prior has to be a thousand times as likely to be the right one.
 _CLEAR = float(np.log(1000))
 # Modes that are only compared need not be exact beyond this many nats.
-_NEAR = 1e-2
+_NEAR = 1e-3
 # Fewer rows than this do not tell which features matter more; and they have to tell it so clearly, in
 # standard errors of what is gained.
 _FEWEST_ROWS, _CLEARLY = 100, 2.0
