@@ -267,11 +267,6 @@ def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept
     return Ridge(weights, level - float(centre @ weights), centre, spread, root, factor, T, rows)
 
 
-def less_outer(A: Array, u: Array, v: Array) -> Array:
-    """Return ``A - u v'``, in the place of ``A``."""
-    return np.asarray(blas.dger(-1.0, v, u, a=A.T, overwrite_a=1).T)
-
-
 def less_outers(A: Array, u: Array, v: Array) -> Array:
     """Return the lower triangle of ``A - u v' - v u'``, in the place of a symmetric ``A``."""
     return np.asarray(blas.dsyr2(-1.0, u, v, a=A.T, lower=1, overwrite_a=1))

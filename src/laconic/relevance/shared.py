@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._protocols import Array, Design, Likelihood
-from ..linalg import Factor, Ridge, less_outer, less_outers, ridge
+from ..linalg import Factor, Ridge, less_outers, ridge
 from ..solvers import Problem
 from ._mode import Mode, Solve, find_mode
 from ._start import first_precision
@@ -113,7 +113,7 @@ def _ridge_of_rows(
     factor = Factor(less_outers(matrix, half, half * aside))
     pull = half * factor.solve(t)
     weights = design.rmatvec(pull) - centre * pull.sum()
-    b, dual = level - float(centre @ weights), less_outer(T, half, centre)
+    b, dual = level - float(centre @ weights), T - np.outer(half, centre)
     return Ridge(weights, b, centre, spread, np.sqrt(variance), factor, dual)
 
 
