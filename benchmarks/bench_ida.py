@@ -17,7 +17,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from laconic import LaconicClassifier, RVMClassifier, SparseBayesClassifier
+from laconic import (
+    LaconicClassifier,
+    RVMClassifier,
+    SparseBayesClassifier,
+    SparseBayesClassifierCV,
+)
 
 from ._harness import Bar, Cell, data_file, ratio, rival
 from ._rivals import scores
@@ -79,6 +84,7 @@ METHODS = {
     "L1 logistic CV": lambda gamma, X, y: l1_path().fit(X, y),
     "fastrvm": lambda gamma, X, y: rival("fastrvm").RVC(kernel="rbf", gamma=gamma).fit(X, y),
     "RVM": lambda gamma, X, y: RVMClassifier(gamma="scale").fit(X, y),
+    "GGIG CV": lambda gamma, X, y: SparseBayesClassifierCV(kernel="rbf").fit(X, y),
     "Jeffreys": lambda gamma, X, y: SparseBayesClassifier(kernel="rbf", gamma="scale").fit(X, y),
 }
 
@@ -131,6 +137,7 @@ def kept(model):
         return int(np.count_nonzero(model.coef_))
     if isinstance(model, GaussianProcessClassifier):
         return len(model.base_estimator_.X_train_)
+    model = getattr(model, "best_estimator_", model)
     for name in ("n_relevant_", "n_relevance_", "n_support_"):
         if hasattr(model, name):
             return int(np.sum(getattr(model, name)))
