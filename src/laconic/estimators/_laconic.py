@@ -26,15 +26,7 @@ from ._fit import Fit
 from ._model import KernelModel
 from ._path import Path, Point, allowance
 from ._reference import FeatureMap, KernelMap, Reference, as_dense
-from ._search import (
-    LOOK,
-    START,
-    Search,
-    multiple,
-    rows_to_search,
-    smoother,
-    weigh_features,
-)
+from ._search import LOOK, START, Search, multiple, rows_to_search, smoother, weigh_features
 from ._wide import is_clear, is_wide, sparse_references, unseen_rows
 
 # How much of a kernel matrix the reference and the search for columns may miss.

@@ -69,9 +69,8 @@ def fit_shared(
     if gain is not None:
         until["gain"] = gain
     if near is None and latent is not None and empty.likelihood is problem.likelihood:
-        w, b = _towards(
-            problem, alpha, latent, until["solve"]
-        )  # with noise of its own the first step is the last
+        # Not where the noise is learnt: there the first step is the last.
+        w, b = _towards(problem, alpha, latent, until["solve"])
     mode = find_mode(problem, alpha, empty.likelihood, w, b, **until)
     likelihood = _most_probable(mode)
     if likelihood is mode.likelihood:
