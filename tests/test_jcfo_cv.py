@@ -6,8 +6,10 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
 from laconic import JCFOClassifier, JCFOClassifierCV, JCFORegressorCV, SparseBayesClassifier
+from laconic.datasets import make_ripley
 from laconic.selection import _jcfo_search
-from laconic.selection._jcfo_search import Rates, relax, walk
+from laconic.selection._jcfo_search import Rates, relax, steps, walk
+from laconic.selection._path import Trial
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +54,43 @@ def test_within_one_standard_error_the_fewest_features_win(data):
     features = few.cv_results_["mean_n_features"]
     assert features[few.best_index_] <= features[best.best_index_]
     assert best.cv_results_["rank_test_score"][best.best_index_] == 1
+
+
+def test_steps_are_counted_from_the_gentlest_selection():
+    grid = [Rates("auto", 0.5, 0.5), Rates("auto", 0.5, 0.1)]
+    grid += [Rates("auto", 2.0, 2.0), Rates("auto", 2.0, 1.0), Rates("auto", 2.0, 0.1)]
+    np.testing.assert_array_equal(steps(grid), [0, 1, 1, 2, 3])
+    other = [rates._replace(scale=4.0) for rates in grid]
+    np.testing.assert_array_equal(steps(grid + other), 2 * [0, 1, 1, 2, 3])
+
+
+def test_for_predictions_a_step_has_to_win_nats():
+    grid = [Rates("auto", 0.5, 0.5), Rates("auto", 2.0, 2.0), Rates("auto", 2.0, 1.0)]
+    model = JCFOClassifierCV(one_standard_error=False)
+    handicap = model._handicap(grid, rows=40.0)
+    np.testing.assert_allclose(40 * handicap, np.log(5) * np.arange(3))
+    for gain, best in ((1.5, 0), (1.7, 1)):  # a step is 1.61 nats
+        scores = np.array([0.0, gain, gain + 1.5]) / 40
+        found = [[Trial(score, 2, 0.0, 0.0)] * 2 for score in scores]
+        assert model._best(found, handicap) == best
+    # Who asks for candidates, another kernel, score or aim gets what the folds say.
+    for settings in (
+        {"selection_rates": [0.5, 2.0]},
+        {"weight_rates": [None, 1.0]},
+        {"kernel": "linear"},
+        {"scoring": "accuracy"},
+        {"one_standard_error": True},
+    ):
+        other = JCFOClassifierCV(**{"one_standard_error": False, **settings})
+        assert other._handicap(grid, rows=40.0) == 0
+
+
+def test_on_few_rows_no_feature_is_left_out_by_luck():
+    X, y = make_ripley(50, random_state=4)
+    model = JCFOClassifierCV(cv=2, one_standard_error=False).fit(X, y)
+    assert model.best_index_ == 0
+    assert model.cv_results_["rank_test_score"][0] > 1
+    assert model.get_support().all()
 
 
 def test_few_features_may_bear_low_prices_of_a_weight():

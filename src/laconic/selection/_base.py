@@ -70,20 +70,25 @@ class Search(BaseEstimator):  # type: ignore[misc]
             return self._log_score
         return Scorer(check_scoring(template, scoring=self.scoring))
 
-    def _choose(self, params: list[dict[str, Any]], found: list[list[Trial]]) -> None:
+    def _choose(
+        self, params: list[dict[str, Any]], found: list[list[Trial]], handicap: Array | float = 0.0
+    ) -> None:
         """Publish the trials of each candidate, and which is the best."""
         self.cv_results_ = as_results(params, found, self._counted)
         self.n_splits_ = len(found[0])
-        self.best_index_ = self._best(found)
+        self.best_index_ = self._best(found, handicap)
         self.best_params_ = params[self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
 
-    def _best(self, found: list[list[Trial]]) -> int:
-        """Return the best candidate; or the sparsest that is as good, as far as the folds can tell."""
+    def _best(self, found: list[list[Trial]], handicap: Array | float = 0.0) -> int:
+        """Return the best candidate; or the sparsest that is as good, as far as the folds can tell.
+
+        The best one is the best by more than its ``handicap``.
+        """
         scores = np.array([[trial.score for trial in folds] for folds in found])
         kept = np.array([np.mean([trial.kept for trial in folds]) for folds in found])
         mean = np.where(np.isnan(scores).any(axis=1), -np.inf, scores.mean(axis=1))
-        best = int(np.argmax(mean))
+        best = int(np.argmax(mean - handicap))
         if not self.one_standard_error or scores.shape[1] < 2:
             return best
         error = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])

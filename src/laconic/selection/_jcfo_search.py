@@ -32,6 +32,9 @@ _PRODUCTS = (0.3, 0.4, 0.55, 0.75, 1.0, 1.3, 1.6)
 # may bear much lower rates than many. Inner products let their scales grow instead.
 _AFTER_DISTANCES = (None, 1.0, 0.3, 0.1)
 _AFTER_PRODUCTS = (None, 1.0)
+# Where predictions are wanted, a step away from the gentlest selection, to the next rate of either kind,
+# has to be five times as likely by the rows that were left out: in nats.
+_STEP = float(np.log(5))
 
 
 class Rates(NamedTuple):
@@ -79,7 +82,8 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
                 for callback in callbacks:
                     callback(Record(len(columns), best.score, best.kept, seconds))
         found = [list(trials) for trials in zip(*columns, strict=True)]
-        self._choose([rates.params for rates in grid], found)
+        handicap = self._handicap(grid, float(data.weight.sum()))
+        self._choose([rates.params for rates in grid], found, handicap)
         began = time.perf_counter()
         with one_blas_thread():
             self.best_estimator_ = self._refit(template, asked, grid)
@@ -93,19 +97,30 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
         for scale in check_values(self, "scale_rates"):
             if not (scale == "auto" or is_positive(scale)):
                 raise ValueError(f"scale_rates must be positive numbers or 'auto', got {scale!r}.")
-            if isinstance(self.selection_rates, str) and self.selection_rates == "auto":
+            if _is_auto(self.selection_rates):
                 at = asked.at_rates(question.weight_rate, _number(scale, question.scale_rate))
                 parts = _DISTANCES if self.kernel == "rbf" else _PRODUCTS
                 selection = [at.selection_rate(part) for part in parts]
             else:
                 selection = sorted(_positive(self, "selection_rates"))
             weights: Sequence[Any] = _AFTER_DISTANCES if self.kernel == "rbf" else _AFTER_PRODUCTS
-            if not (isinstance(self.weight_rates, str) and self.weight_rates == "auto"):
+            if not _is_auto(self.weight_rates):
                 weights = _positive(self, "weight_rates", none=True)
             for strict in selection:
                 lower = {strict if rate is None else min(float(rate), strict) for rate in weights}
                 grid += [Rates(scale, strict, rate) for rate in sorted(lower, reverse=True)]
         return grid
+
+    def _handicap(self, grid: list[Rates], rows: float) -> Array | float:
+        """Return by how many nats a row each candidate must be better than the gentlest selection.
+
+        The best of many on few rows often owes it to those rows: lower prices fit boundaries that
+        wiggle, higher ones leave out features that would have helped.
+        """
+        own = _is_auto(self.selection_rates) and _is_auto(self.weight_rates)
+        if self.one_standard_error or self.scoring is not None or self.kernel != "rbf" or not own:
+            return 0.0
+        return _STEP * steps(grid) / rows
 
     def _refit(self, template: Any, asked: Asked, grid: list[Rates]) -> Any:
         """Return the chosen model on all rows, reached along the path that the folds took."""
@@ -130,6 +145,21 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
 
     def _get_support_mask(self) -> Array:
         return np.asarray(self._chosen._get_support_mask())
+
+
+def _is_auto(rates: Any) -> bool:
+    return isinstance(rates, str) and rates == "auto"
+
+
+def steps(grid: Sequence[Rates]) -> Array:
+    """Return how many steps each candidate is from the gentlest selection and its own price."""
+    found = []
+    for rates in grid:
+        mine = [each for each in grid if each.scale == rates.scale]
+        strict = list(dict.fromkeys(each.selection for each in mine))
+        lower = [each.weight for each in mine if each.selection == rates.selection]
+        found.append(strict.index(rates.selection) + lower.index(rates.weight))
+    return np.array(found)
 
 
 def _number(rate: Any, default: float) -> float:

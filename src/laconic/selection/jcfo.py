@@ -42,8 +42,9 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
     scoring : None, str or callable, default=None
         None is the mean log probability of the label, rows weighted: minus the log-loss.
     one_standard_error : bool, default=True
-        Take the candidate with the fewest features within one standard error of the best; False is
-        the best, for predictions.
+        Take the candidate with the fewest features within one standard error of the best. False is the
+        best, for predictions; of the ``"auto"`` rates of ``"rbf"`` the one that is best by more than
+        log 5 nats, over all rows, for each step from the lowest selection rate and to lower weights.
     n_jobs : int or None, default=None
         Workers, one fold each.
     callbacks : None, callable or list of callables, default=None
