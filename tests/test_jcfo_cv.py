@@ -83,6 +83,7 @@ def test_for_predictions_a_step_has_to_win_nats():
     ):
         other = JCFOClassifierCV(**{"one_standard_error": False, **settings})
         assert other._handicap(grid, rows=40.0) == 0
+    assert JCFORegressorCV(one_standard_error=False)._handicap(grid, rows=40.0) == 0
 
 
 def test_on_few_rows_no_feature_is_left_out_by_luck():

@@ -115,10 +115,12 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
         """Return by how many nats a row each candidate must be better than the gentlest selection.
 
         The best of many on few rows often owes it to those rows: lower prices fit boundaries that
-        wiggle, higher ones leave out features that would have helped.
+        wiggle, higher ones leave out features that would have helped. (Not so of values: the gentlest
+        selection underestimates their noise.)
         """
         own = _is_auto(self.selection_rates) and _is_auto(self.weight_rates)
-        if self.one_standard_error or self.scoring is not None or self.kernel != "rbf" or not own:
+        classes = self._classifies and self.kernel == "rbf" and self.scoring is None
+        if self.one_standard_error or not own or not classes:
             return 0.0
         return _STEP * steps(grid) / rows
 

@@ -160,7 +160,7 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
 
     Parameters
     ----------
-    kernel, selection_rates, weight_rates, scale_rates, one_standard_error, n_jobs, callbacks
+    kernel, selection_rates, weight_rates, scale_rates, n_jobs, callbacks
         As in :class:`JCFOClassifierCV`.
     degree, solver, screening, n_centres, standardize, likelihood
         As in :class:`~laconic.JCFORegressor`.
@@ -170,6 +170,9 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
         As in scikit-learn; None is 5 folds.
     scoring : None, str or callable, default=None
         None is the mean log density of the target under the predictive distribution, rows weighted.
+    one_standard_error : bool, default=True
+        Take the candidate with the fewest features within one standard error of the best; False is
+        the best, for predictions.
 
     Attributes
     ----------
