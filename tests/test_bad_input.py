@@ -311,6 +311,15 @@ def test_labels_of_all_kinds(labels):
         assert model.score(X, given) > 0.8
 
 
+@pytest.mark.parametrize(("other", "name"), [(None, "missing"), (1, "int")])
+@pytest.mark.parametrize("kind", [SparseBayesClassifier, SparseBayesClassifierCV])
+def test_labels_of_several_kinds_are_refused(kind, other, name):
+    X, y = data(SparseBayesClassifier)
+    for labels in (["a", other], [other, "a"]):
+        with pytest.raises(ValueError, match=rf"several kinds \({name}, str\)"):
+            kind().fit(X, np.array(labels, dtype=object)[y])
+
+
 def test_labels_of_bytes_are_refused():
     X, y = data(SparseBayesClassifier)
     labels = np.array([b"no", b"yes"])[y]

@@ -60,6 +60,20 @@ def _without_numbers(X: Any) -> Iterator[tuple[Any, Any]]:
             yield name, next(iter(column))
 
 
+def check_one_kind(y: Any) -> None:
+    """Raise, in one sentence, unless the labels can be sorted: numpy's sentence is about a sign."""
+    if np.asarray(y).dtype != object:
+        return
+    try:
+        np.unique(y)
+    except TypeError as error:
+        kinds = sorted({"missing" if label is None else type(label).__name__ for label in y})
+        raise ValueError(
+            f"The labels are of several kinds ({', '.join(kinds)}); give all of them as text, or all as "
+            f"numbers, and none as missing."
+        ) from error
+
+
 def check_weight(weight: Array, name: str) -> None:
     """Raise, in one sentence, unless the weights are finite, not negative and not all zero."""
     if not np.isfinite(weight).all():
