@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from scipy.stats import multivariate_normal
 from sklearn.base import clone, is_classifier
 from sklearn.covariance import ledoit_wolf_shrinkage
-from sklearn.datasets import load_iris, make_classification, make_moons
+from sklearn.datasets import load_iris, make_classification, make_moons, make_regression
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -567,14 +567,25 @@ def test_nats_of_a_regressor_are_what_the_docstring_says():
         np.testing.assert_allclose(lost, (away**2).mean() / (2 * variance), rtol=1e-6, atol=1e-10)
 
 
-def test_deviations_of_a_regressor_are_the_reference_s_too():
-    """The divergence between the whole predictive distributions, means and deviations."""
-    X, _, model = fitted(LaconicRegressor)
+def divergence(model, X):
+    """Between the whole predictive distributions of reference and model, means and deviations."""
     m, v = model.reference_[0].latent(X)
     v = v + model.noise_variance_
     mean, std = model.predict_dist(X)
-    kl = 0.5 * (np.log(std**2 / v) + (v + (mean - m) ** 2) / std**2 - 1)
-    assert kl.mean() <= 2 * model.tolerance_
+    return (0.5 * (np.log(std**2 / v) + (v + (mean - m) ** 2) / std**2 - 1)).mean()
+
+
+def test_deviations_of_a_regressor_are_the_reference_s_too():
+    X, _, model = fitted(LaconicRegressor)
+    assert divergence(model, X) <= 2 * model.tolerance_
+
+
+@pytest.mark.parametrize("n_features", [20, 100, 1000])
+def test_deviations_of_a_regressor_are_the_reference_s_at_rows_not_seen(n_features):
+    """With many features the reference is certain of the rows it has seen, and of no others."""
+    X, y = make_regression(1060, n_features, n_informative=5, noise=5.0, random_state=2)
+    model = LaconicRegressor().fit(X[:60], y[:60])
+    assert divergence(model, X[60:]) < 0.25
 
 
 @both

@@ -306,7 +306,7 @@ class LaconicBase(KernelModel):
             at = np.searchsorted(used, index)
             posterior = projection.onto(at)
             m, v = posterior.latent(Phi[:, at])
-            posterior, v = posterior.as_wide_as(reference.at_new_rows, v, r)
+            posterior, v = posterior.as_wide_as(reference.around_rows(share), v, r)
             posterior = self._own_up(reference, share, posterior, m)
             lost = (1 - part) * float(share @ self._lost(reference, share, m, v))
             if elsewhere is not None:
