@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,15 @@ def naming_columns(X: Any) -> Iterator[None]:
         if found is None:
             raise
         name, value = found
+        is_date = isinstance(value, date | np.datetime64)
+        how = (
+            "such as the days since one of them"
+            if is_date
+            else "for example with OneHotEncoder or OrdinalEncoder"
+        )
         raise ValueError(
             f"Column {name!r} does not hold numbers (but, for example, {value!r}); turn it into "
-            f"numbers first, for example with OneHotEncoder or OrdinalEncoder."
+            f"numbers first, {how}."
         ) from error
 
 
