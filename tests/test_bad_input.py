@@ -311,6 +311,15 @@ def test_labels_of_all_kinds(labels):
         assert model.score(X, given) > 0.8
 
 
+@pytest.mark.parametrize(("other", "name"), [(None, "missing"), (1, "int")])
+@pytest.mark.parametrize("kind", [SparseBayesClassifier, SparseBayesClassifierCV])
+def test_labels_of_several_kinds_are_refused(kind, other, name):
+    X, y = data(SparseBayesClassifier)
+    for labels in (["a", other], [other, "a"]):
+        with pytest.raises(ValueError, match=rf"several kinds \({name}, str\)"):
+            kind().fit(X, np.array(labels, dtype=object)[y])
+
+
 def test_labels_of_bytes_are_refused():
     X, y = data(SparseBayesClassifier)
     labels = np.array([b"no", b"yes"])[y]
@@ -401,6 +410,8 @@ def test_priors_of_the_wrong_type(kind, prior):
         ({"expansion": 11}, "expansion must be a whole number"),
         ({"expansion": "2"}, "expansion must be a whole number"),
         ({"expansion": 2, "kernel": "rbf"}, "expansion needs kernel=None"),
+        ({"warm_start": "no"}, "warm_start must be True or False, got 'no'"),
+        ({"penalize_intercept": "no"}, "penalize_intercept must be True or False"),
         ({"solver": "proximal"}, "proximal solver needs a Laplace prior.*use solver='auto'"),
         ({"solver": "proximal", "prior": "gaussian"}, "proximal solver needs a Laplace prior"),
     ],
@@ -904,6 +915,15 @@ def clone_state(model):
 
 
 @both
+def test_a_name_has_no_parameters_to_be_set(kind):
+    with pytest.raises(
+        ValueError, match=r"prior__rate cannot be set: prior='laplace' is a name.*Laplace"
+    ):
+        kind("laplace").set_params(prior__rate=0.5)
+    assert kind("laplace").set_params(prior=Laplace(), prior__rate=0.5).prior.rate == 0.5
+
+
+@both
 @pytest.mark.parametrize(
     "column",
     [
@@ -916,7 +936,8 @@ def clone_state(model):
 def test_a_table_says_which_column_holds_no_numbers(kind, column):
     X, y = data(kind)
     table = pd.DataFrame(X, columns=list("abcd"))
-    with pytest.raises(ValueError, match=r"Column 'colour' does not hold numbers.*OneHotEncoder"):
+    how = "days since" if column.dtype.kind == "M" else "OneHotEncoder"
+    with pytest.raises(ValueError, match=rf"Column 'colour' does not hold numbers.*{how}"):
         kind().fit(table.assign(colour=column), y)
     model = kind().fit(table, y)
     with pytest.raises(ValueError, match="Column 'd' does not hold numbers"):

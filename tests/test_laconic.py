@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from scipy.stats import multivariate_normal
 from sklearn.base import clone, is_classifier
 from sklearn.covariance import ledoit_wolf_shrinkage
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_iris, make_classification, make_moons, make_regression
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -485,6 +485,46 @@ def test_leave_one_out_of_a_repeated_row_leaves_one_copy():
         np.testing.assert_allclose(weighted, repeated[first], rtol=1e-8)
 
 
+def test_leave_one_out_of_copies_leaves_out_all_of_them():
+    rng = np.random.default_rng(0)
+    Phi, copies = rng.normal(size=(20, 3)), np.repeat(np.arange(20), rng.integers(1, 4, size=20))
+    y, weight = (Phi[:, 0] + 0.5 * rng.normal(size=20))[copies], 0.5 + copies % 3
+    problem = Problem(
+        DenseDesign(Phi[copies]), y, Gaussian(0.3), Jeffreys(), weight, False, copies=copies
+    )
+    m, v = leave_one_out(find_mode(problem, np.ones(3), Gaussian(0.3), np.zeros(3), 0.0))
+    for k in (0, 7, 19):
+        others = problem.rows(np.flatnonzero(copies != k))
+        mode = find_mode(others, np.ones(3), Gaussian(0.3), np.zeros(3), 0.0)
+        expected = GaussianPosterior.from_ridge(mode.posterior).latent(Phi[[k]])
+        np.testing.assert_allclose(m[copies == k], expected[0][0], rtol=1e-8)
+        np.testing.assert_allclose(v[copies == k], expected[1][0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_copies_of_rows_do_not_make_a_classifier_sure_of_itself(n_classes):
+    X, y = make_classification(1000, 6, n_informative=4, n_classes=n_classes, flip_y=0.1, random_state=0)
+
+    class LeavingOneCopy(LaconicClassifier):
+        def _copies(self, X, weight, targets):
+            return None
+
+    def nats(model, weight):
+        model.fit(X[:100], y[:100], sample_weight=np.full(100, weight))
+        return log_loss(y[100:], model.predict_proba(X[100:]))
+
+    once = nats(LaconicClassifier(), 1.0)
+    # Two copies are more evidence than one, so something is left.
+    assert nats(LaconicClassifier(), 2.0) - once < 0.25 * (nats(LeavingOneCopy(), 2.0) - once)
+
+
+def test_rows_that_disagree_are_no_copies():
+    X, y = np.repeat(np.eye(3), 20, axis=0), np.tile([0, 1, 1, 1, 0], 12)
+    model = LaconicClassifier().fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 0.6, atol=0.05)
+    assert model._copies(X, np.ones(60), [y]) is None
+
+
 # ---- the path -------------------------------------------------------------------------------
 
 
@@ -527,14 +567,25 @@ def test_nats_of_a_regressor_are_what_the_docstring_says():
         np.testing.assert_allclose(lost, (away**2).mean() / (2 * variance), rtol=1e-6, atol=1e-10)
 
 
-def test_deviations_of_a_regressor_are_the_reference_s_too():
-    """The divergence between the whole predictive distributions, means and deviations."""
-    X, _, model = fitted(LaconicRegressor)
+def divergence(model, X):
+    """Between the whole predictive distributions of reference and model, means and deviations."""
     m, v = model.reference_[0].latent(X)
     v = v + model.noise_variance_
     mean, std = model.predict_dist(X)
-    kl = 0.5 * (np.log(std**2 / v) + (v + (mean - m) ** 2) / std**2 - 1)
-    assert kl.mean() <= 2 * model.tolerance_
+    return (0.5 * (np.log(std**2 / v) + (v + (mean - m) ** 2) / std**2 - 1)).mean()
+
+
+def test_deviations_of_a_regressor_are_the_reference_s_too():
+    X, _, model = fitted(LaconicRegressor)
+    assert divergence(model, X) <= 2 * model.tolerance_
+
+
+@pytest.mark.parametrize("n_features", [20, 100, 1000])
+def test_deviations_of_a_regressor_are_the_reference_s_at_rows_not_seen(n_features):
+    """With many features the reference is certain of the rows it has seen, and of no others."""
+    X, y = make_regression(1060, n_features, n_informative=5, noise=5.0, random_state=2)
+    model = LaconicRegressor().fit(X[:60], y[:60])
+    assert divergence(model, X[60:]) < 0.25
 
 
 @both

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, KFold, PredefinedSplit, StratifiedKFold
 
 from laconic import (
     SparseBayesClassifier,
@@ -159,6 +159,22 @@ def test_weights_count_in_fits_and_scores(cross):
     np.testing.assert_allclose(
         weighted.cv_results_["mean_test_score"], written.cv_results_["mean_test_score"], atol=1e-3
     )
+
+
+def test_rows_of_weight_zero_are_in_no_fold(cross):
+    X, y = cross
+    seen = np.arange(len(y)) >= 40  # the whole of a fold, if folds were made of all rows
+    search = SparseBayesClassifierCV([0.5, 2.0], kernel="rbf", gammas=[1.0], cv=KFold(3))
+    weighted = search.fit(X, y, sample_weight=seen.astype(float)).cv_results_["mean_test_score"]
+    without = search.fit(X[seen], y[seen]).cv_results_["mean_test_score"]
+    np.testing.assert_allclose(weighted, without, rtol=1e-7)
+
+
+def test_folds_that_name_rows_of_weight_zero_alone_are_refused(cross):
+    X, y = cross
+    fold = np.arange(len(y)) // 40
+    with pytest.raises(ValueError, match="weight zero; give other folds"):
+        SparseBayesClassifierCV([1.0], cv=PredefinedSplit(fold)).fit(X, y, sample_weight=fold > 0)
 
 
 def test_jobs_and_callbacks(cross, searched):

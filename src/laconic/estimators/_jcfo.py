@@ -141,7 +141,7 @@ class JCFOBase(KernelModel):
         self, X: Any, weight: Array, targets: Sequence[Array], likelihood: Likelihood, shared: bool
     ) -> Asked:
         """Return the joint problem in standardised features, or one for each output."""
-        if self.solver not in SOLVERS:
+        if str(self.solver) not in SOLVERS:
             raise unknown("solver", str(self.solver), sorted(SOLVERS))
         sparse: bool = issparse(X)
         X = np.asarray(X.toarray() if sparse else X, dtype=np.float64)

@@ -118,7 +118,12 @@ class LaconicBase(KernelModel):
         return Family.of(self.kernel, self.degree, self.coef0, fixed, X, weight)
 
     def _choose(
-        self, X: Any, weight: Array, targets: Sequence[Array], likelihood: Likelihood
+        self,
+        X: Any,
+        weight: Array,
+        targets: Sequence[Array],
+        likelihood: Likelihood,
+        copies: Index | None,
     ) -> tuple[float, bool, list[Array | None]]:
         """Settle the kernel by what rows left out say.
 
@@ -138,6 +143,7 @@ class LaconicBase(KernelModel):
             likelihood,
             self.fit_intercept,
             np.ones(X.shape[1]),
+            copies=copies,
         )
         search, rows = everywhere.on(few), few
         if family is not None and not family.positive:
@@ -177,7 +183,8 @@ class LaconicBase(KernelModel):
         self.tolerance_, self._price = allowance(given, self.kernel is None, len(targets))
         reports, end_reports = begin_reports(self, len(targets))
         rows = X if self.kernel is not None else as_dense(X)
-        precision, smooth, latents = self._choose(rows, weight, targets, likelihood)
+        copies = self._copies(rows, weight, targets)
+        precision, smooth, latents = self._choose(rows, weight, targets, likelihood, copies)
         built = build_design(
             self._make_basis(X, weight),
             X,
@@ -197,7 +204,9 @@ class LaconicBase(KernelModel):
         def path(y: Array, near: Array | None, report: Reporter) -> Path:
             report.begin()
             began = time.perf_counter()
-            problem = Problem(dense.share(), y, likelihood, Jeffreys(), weight, self.fit_intercept)
+            problem = Problem(
+                dense.share(), y, likelihood, Jeffreys(), weight, self.fit_intercept, copies=copies
+            )
             reference = self._calibrate(Reference.fit(coordinates, problem, precision, near), problem)
             found = self._path(reference, problem, built)
             if isinstance(coordinates, FeatureMap) and is_wide(*rows.shape):
@@ -217,6 +226,10 @@ class LaconicBase(KernelModel):
             for size, nats in enumerate(path.nats)
         ]
         self._settle([path.size(self.tolerance_, self._price) for path in self._paths])
+
+    def _copies(self, X: Any, weight: Array, targets: Sequence[Array]) -> Index | None:
+        """Return which rows are left out together, if not each by itself; see :class:`Problem`."""
+        return None
 
     def _make_basis(self, X: Array, weight: Array) -> Basis:
         if self.kernel is None:
@@ -293,7 +306,7 @@ class LaconicBase(KernelModel):
             at = np.searchsorted(used, index)
             posterior = projection.onto(at)
             m, v = posterior.latent(Phi[:, at])
-            posterior, v = posterior.as_wide_as(reference.at_new_rows, v, r)
+            posterior, v = posterior.as_wide_as(reference.around_rows(share), v, r)
             posterior = self._own_up(reference, share, posterior, m)
             lost = (1 - part) * float(share @ self._lost(reference, share, m, v))
             if elsewhere is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
@@ -35,6 +35,8 @@ def _selects_features(estimator: Any) -> bool:
     return True
 
 
+# Settings that are on or off, wherever they are found.
+_SWITCHES = ("fit_intercept", "penalize_intercept", "warm_start", "standardize", "share_features")
 # Entries of the columns that a prediction holds at once.
 _ENTRIES = 1 << 22
 
@@ -92,8 +94,11 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
         }
 
     def _check_settings(self, X: Any) -> None:
-        switch = isinstance(self.fit_intercept, bool | np.bool_ | int)
-        rules = {"fit_intercept": (switch, "True or False")} | self._rules()
+        switches = [name for name in _SWITCHES if hasattr(self, name)]
+        rules = {
+            name: (isinstance(getattr(self, name), bool | np.bool_ | int), "True or False")
+            for name in switches
+        } | self._rules()
         for name, (holds, rule) in rules.items():
             if not holds:
                 raise ValueError(f"{name} must be {rule}, got {getattr(self, name)!r}.")
@@ -102,6 +107,28 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
                 f"kernel='precomputed' needs the square matrix of similarities between the "
                 f"training rows, got shape {X.shape}."
             )
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of a prior, kernel or solver that is an object included.
+
+        Parameters
+        ----------
+        **params : dict
+            ``prior__rate`` is the rate of ``prior``.
+
+        Returns
+        -------
+        self
+        """
+        for name in params:
+            owner, nested, _ = name.partition("__")
+            value = params.get(owner, getattr(self, owner, None))
+            if nested and isinstance(value, str):
+                raise ValueError(
+                    f"{name} cannot be set: {owner}={value!r} is a name, without parameters; give the "
+                    f"object itself, such as prior=Laplace()."
+                )
+        return super().set_params(**params)  # type: ignore[no-any-return]
 
     @property
     def _precomputed(self) -> bool:

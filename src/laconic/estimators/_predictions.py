@@ -15,6 +15,7 @@ from ..likelihoods import Binary
 from ..magnitude import check_largest
 from ..posterior import GaussianPosterior
 from ._coupling import couple
+from ._validation import check_one_kind
 
 BINARY = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Binary)}
 
@@ -35,6 +36,7 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
 
     def _encode(self, y: Any) -> Sequence[Array]:
         """Remember the classes and return the labels -1, +1 of each output."""
+        check_one_kind(y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:

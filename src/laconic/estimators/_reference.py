@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 
 from .._protocols import Array, Index, Kernel, Likelihood
 from ..basis import KernelBasis
+from ..likelihoods import Binary
 from ..linalg import Triangle, symmetric_eigen
 from ..posterior import GaussianPosterior
 from ..relevance import Mode, fit_shared, leave_one_out
@@ -185,6 +186,18 @@ class Reference:
         """Variance of the latent at rows like these; where features outnumber rows, unlike at these."""
         wide = isinstance(self.coordinates, FeatureMap) and self.coordinates.turn is not None
         return self.left_v if wide else self.v
+
+    def around_rows(self, share: Array) -> Array:
+        """Return the variance of the latent that few columns are to have.
+
+        Of values it is wider than at the rows by as much as at a typical row that was not seen: with
+        many features for its rows a process is nearly certain at those, and nowhere else.
+        """
+        if isinstance(self.likelihood, Binary):
+            return self.at_new_rows
+        tiny = np.finfo(float).tiny
+        wider = np.log(np.maximum(self.left_v, tiny) / np.maximum(self.at_new_rows, tiny))
+        return np.asarray(self.at_new_rows * np.exp(share @ wider))
 
     def left_out(self, y: Array) -> Array:
         """Return the log probability of each target as if its row had not been seen."""

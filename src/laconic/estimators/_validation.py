@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,15 @@ def naming_columns(X: Any) -> Iterator[None]:
         if found is None:
             raise
         name, value = found
+        is_date = isinstance(value, date | np.datetime64)
+        how = (
+            "such as the days since one of them"
+            if is_date
+            else "for example with OneHotEncoder or OrdinalEncoder"
+        )
         raise ValueError(
             f"Column {name!r} does not hold numbers (but, for example, {value!r}); turn it into "
-            f"numbers first, for example with OneHotEncoder or OrdinalEncoder."
+            f"numbers first, {how}."
         ) from error
 
 
@@ -58,6 +65,20 @@ def _without_numbers(X: Any) -> Iterator[tuple[Any, Any]]:
             readable = False
         if not readable:
             yield name, next(iter(column))
+
+
+def check_one_kind(y: Any) -> None:
+    """Raise, in one sentence, unless the labels can be sorted: numpy's sentence is about a sign."""
+    if np.asarray(y).dtype != object:
+        return
+    try:
+        np.unique(y)
+    except TypeError as error:
+        kinds = sorted({"missing" if label is None else type(label).__name__ for label in y})
+        raise ValueError(
+            f"The labels are of several kinds ({', '.join(kinds)}); give all of them as text, or all as "
+            f"numbers, and none as missing."
+        ) from error
 
 
 def check_weight(weight: Array, name: str) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from .._component import resolve
-from .._protocols import Array
+from .._protocols import Array, Index
+from ..basis.kernel import distinct_rows
 from ..likelihoods import Binary, Gaussian
 from ..posterior import GaussianPosterior
 from ..solvers import Problem
@@ -158,6 +160,18 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         left = [(reference.left_m, reference.left_v) for reference in self.reference_]
         yes, no = answers(self.reference_[0].likelihood, left)
         return best_coupling(yes, no, targets.argmax(axis=0), weight)
+
+    def _copies(self, X: Any, weight: Array, targets: Sequence[Array]) -> Index | None:
+        """Leave out all copies of a row: one that stays would tell the label of the one left out.
+
+        Unless rows that are alike disagree: then they are a few possible rows, each seen many times. A
+        regression does not do it: copies tell its evidence in any case that there is no noise.
+        """
+        first, copies = distinct_rows(X)
+        if first.size == copies.size and weight.max() <= 1:
+            return None
+        agree = all(np.array_equal(y, y[first][copies]) for y in targets)
+        return copies if agree else None
 
     def _calibrate(self, reference: Reference, dense: Problem) -> Reference:
         if self.classes_.size > 2:  # then one coupling of all answers does it, with less to learn

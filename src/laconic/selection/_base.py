@@ -8,11 +8,11 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold, check_cv
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._protocols import Array, Index
-from ..estimators._validation import ROWS, naming_columns
+from ..estimators._validation import ROWS, check_one_kind, naming_columns
 from ._path import Data, Score, Trial
 
 # A class that the training rows of a fold lack, or a value beyond all doubt, costs no more than this
@@ -42,6 +42,8 @@ class Search(BaseEstimator):  # type: ignore[misc]
         numeric = {} if self._classifies else {"y_numeric": True}
         with naming_columns(X):
             rows, targets = validate_data(self, X, y, **ROWS, **numeric)
+        if self._classifies:
+            check_one_kind(targets)
         return Data(
             rows, targets, _check_sample_weight(sample_weight, rows, dtype=np.float64, copy=True)
         )
@@ -49,15 +51,21 @@ class Search(BaseEstimator):  # type: ignore[misc]
     def _folds(self, data: Data) -> list[tuple[Index, Index]]:
         """Return the rows to learn from and to judge by, or say why they cannot be drawn."""
         splitter = check_cv(self.cv, data.y, classifier=self._classifies)
-        n = data.y.size
+        # No fold is made of rows that were not seen, of weight zero; folds that name rows stay.
+        named = isinstance(splitter, PredefinedSplit) or np.iterable(self.cv)
+        rows = np.arange(data.y.size) if named else np.flatnonzero(data.weight)
+        drawn, n = data if named or data.weight.all() else data.rows(rows), rows.size
         if isinstance(splitter, KFold | StratifiedKFold) and n < splitter.n_splits:
             raise ValueError(
                 f"Cross-validation with {splitter.n_splits} folds needs at least as many rows, got "
                 f"n_samples={n}; give more rows or a smaller cv."
             )
-        folds = list(splitter.split(data.X, data.y))
-        if self._classifies and any(np.unique(data.y[train]).size < 2 for train, _ in folds):
-            classes, counts = np.unique(data.y, return_counts=True)
+        folds = [(rows[a], rows[b]) for a, b in splitter.split(drawn.X, drawn.y)]
+        if not all(data.weight[test].any() for _, test in folds):
+            raise ValueError("All rows that a fold judges by have weight zero; give other folds.")
+        seen = data.weight != 0
+        if self._classifies and any(np.unique(data.y[a][seen[a]]).size < 2 for a, _ in folds):
+            classes, counts = np.unique(data.y[seen], return_counts=True)
             raise ValueError(
                 f"Without one of the folds only one class is left to learn from: class "
                 f"{classes.tolist()[counts.argmin()]!r} has n_samples={counts.min()}; give more of it "
