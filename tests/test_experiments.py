@@ -289,20 +289,16 @@ def test_folds_do_not_part_the_two_points_of_a_place_on_the_spirals():
         assert not held[train].any()
 
 
-def test_toys_are_chosen_by_errors_and_where_they_are_as_many_by_the_log_loss():
-    class Model:
-        def __init__(self, *p):
-            self.p = np.array(p)
-
-        def predict(self, X):
-            return (self.p > 0.5).astype(int)
-
-        def predict_log_proba(self, X):
-            return np.log(np.column_stack([1 - self.p, self.p]))
-
-    score, y = load("generalized_gaussian").fewest_errors, np.array([0, 1])
-    timid, bold, wrong = Model(0.4, 0.6), Model(0.1, 0.9), Model(0.51, 1 - 1e-9)
-    assert score(bold, None, y) > score(timid, None, y) > score(wrong, None, y)
+def test_all_of_paper_003_is_chosen_by_the_default_of_the_library():
+    experiment = load("generalized_gaussian")
+    widths, folds = experiment.toy("cross", 0)[1:]
+    for method, sparsest in (
+        ("laconic GGIG", False),
+        ("laconic LAP", False),
+        ("laconic GGIG, sparsest", True),
+    ):
+        for model in (experiment.kernel(method, widths), experiment.kernel(method, widths, folds)):
+            assert (model.scoring, model.criterion, model.one_standard_error) == (None, "cv", sparsest)
 
 
 def test_the_mean_of_all_cases_is_of_draws_that_have_them_all():

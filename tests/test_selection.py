@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
+from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, KFold, PredefinedSplit, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, PredefinedSplit, StratifiedKFold
 
 from laconic import (
     SparseBayesClassifier,
@@ -16,7 +17,13 @@ from laconic import (
     SparseBayesRegressor,
     SparseBayesRegressorCV,
 )
-from laconic.datasets import make_cross, make_sinc, make_sparse_classification, make_sparse_regression
+from laconic.datasets import (
+    make_cross,
+    make_offset_spirals,
+    make_sinc,
+    make_sparse_classification,
+    make_sparse_regression,
+)
 from laconic.inspection import SparsityPathDisplay
 from laconic.priors import GeneralizedGaussian
 from laconic.selection._candidates import width_grid
@@ -34,21 +41,27 @@ def searched(cross):
     return SparseBayesClassifierCV(SHAPES, kernel="rbf", gammas=[0.5, 4.0], cv=4).fit(*cross)
 
 
-def test_the_scores_are_those_of_a_grid_search(cross, searched):
+@pytest.fixture(scope="module")
+def plainly(cross):
+    settings = {"kernel": "rbf", "gammas": [0.5, 4.0], "cv": 4}
+    return SparseBayesClassifierCV(SHAPES, scoring="neg_log_loss", **settings).fit(*cross)
+
+
+def test_the_scores_are_those_of_a_grid_search(cross, plainly):
     X, y = cross
     model = SparseBayesClassifier(GeneralizedGaussian(), kernel="rbf")
     grid = {"prior__q": SHAPES, "gamma": [0.5, 4.0]}
     plain = GridSearchCV(model, grid, scoring="neg_log_loss", cv=4).fit(X, y)
     order = [
         plain.cv_results_["params"].index({"prior__q": p["prior__q"], "gamma": p["gamma"]})
-        for p in searched.cv_results_["params"]
+        for p in plainly.cv_results_["params"]
     ]
     expected = plain.cv_results_["mean_test_score"][order]
     # q < 1 has several optima, and the path may end in another one.
-    np.testing.assert_allclose(searched.cv_results_["mean_test_score"], expected, atol=0.03)
-    convex = searched.cv_results_["param_prior__q"].data.astype(float) >= 1
+    np.testing.assert_allclose(plainly.cv_results_["mean_test_score"], expected, atol=0.03)
+    convex = plainly.cv_results_["param_prior__q"].data.astype(float) >= 1
     np.testing.assert_allclose(
-        searched.cv_results_["mean_test_score"][convex], expected[convex], atol=2e-3
+        plainly.cv_results_["mean_test_score"][convex], expected[convex], atol=2e-3
     )
 
 
@@ -66,12 +79,59 @@ def test_results_are_laid_out_as_a_grid_search_does(cross, searched):
     assert pd.DataFrame(searched.cv_results_).shape[0] == 6
 
 
-def test_the_chosen_model_is_a_plain_fit(cross, searched):
+def test_the_chosen_model_is_a_plain_fit(cross, plainly):
+    X, y = cross
+    plain = SparseBayesClassifier(GeneralizedGaussian(), kernel="rbf")
+    plain.set_params(**plainly.best_params_).fit(X, y)
+    assert plainly.variance_factor_ == 1
+    for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        np.testing.assert_array_equal(getattr(plainly, method)(X), getattr(plain, method)(X))
+
+
+def test_by_default_the_chosen_model_is_as_sure_as_it_may_be(cross, searched):
     X, y = cross
     plain = SparseBayesClassifier(GeneralizedGaussian(), kernel="rbf")
     plain.set_params(**searched.best_params_).fit(X, y)
-    for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
-        np.testing.assert_array_equal(getattr(searched, method)(X), getattr(plain, method)(X))
+    np.testing.assert_array_equal(searched.predict(X), plain.predict(X))
+    np.testing.assert_array_equal(searched.best_estimator_.dual_coef_, plain.dual_coef_)
+    (m, v), factor = plain._latents(X), searched.variance_factor_
+    assert factor != 1
+    np.testing.assert_allclose(searched.decision_function(X), (m / np.sqrt(1 + factor * v))[:, 0])
+
+
+@pytest.mark.parametrize("features", [3, 60])
+def test_a_covariance_times_a_number(features):
+    X, y, _ = make_sparse_classification(30, features, 3, random_state=0)
+    before = SparseBayesClassifier(GeneralizedGaussian(2.0)).fit(X, y).posteriors_[0]
+    assert (before.prior_root is None) == (features < 30)  # both forms of a covariance
+    after, eye = before.times(0.25), np.eye(before.mean.size)
+    np.testing.assert_allclose(after.covariance_dot(eye), before.covariance_dot(eye) / 4, atol=1e-12)
+    (m, v), (mean, variance) = before.latent(eye), after.latent(eye)
+    np.testing.assert_array_equal(mean, m)
+    np.testing.assert_allclose(variance, v / 4)
+
+
+def test_dense_models_that_are_right_may_say_so():
+    # On spirals Laplace's variances are so large that a dense model of fewer errors has the larger
+    # log-loss as it is; seeds are not those of the experiment.
+    X, y = make_offset_spirals(400, random_state=np.random.default_rng([1001, 0]))
+    new, truth = make_offset_spirals(2000, random_state=np.random.default_rng([1001, 1]))
+    settings = {"kernel": "rbf", "gammas": [0.125], "fit_intercept": False, "cv": spiral_folds(X, y)}
+    as_is = SparseBayesClassifierCV([0.5, 2.0], scoring="neg_log_loss", **settings).fit(X, y)
+    sure = SparseBayesClassifierCV([0.5, 2.0], **settings).fit(X, y)
+    assert sure.variance_factor_ < 0.1
+    assert sure.best_params_["prior__q"] == 2.0
+    assert as_is.best_params_["prior__q"] == 0.5
+    assert sure.score(new, truth) > as_is.score(new, truth)
+    assert log_loss(truth, sure.predict_proba(new)) < 0.5 * log_loss(truth, as_is.predict_proba(new))
+
+
+def spiral_folds(X, y):
+    """Return folds that do not part the two points of a place on the spirals."""
+    place = np.empty(y.size, dtype=int)
+    for label in (0, 1):
+        place[y == label] = np.arange(np.count_nonzero(y == label))
+    return list(GroupKFold(5, shuffle=True, random_state=0).split(X, y, place))
 
 
 def test_the_sparsest_within_one_standard_error(cross, searched):

@@ -46,7 +46,7 @@ TOYS = {
     "spiral": (make_offset_spirals, 200, 20),
     "spiral, 400 points": (make_offset_spirals, 400, 8),
     "spiral, our own": (make_spiral, 200, 8),
-    "cross": (make_cross, 200, 8),
+    "cross": (make_cross, 200, 20),
 }
 TOY_TEST = 2000
 # Of the paper's widths 0.1, 0.5, 1.0, ..., 10.0 those that matter for points of about unit variance,
@@ -60,6 +60,8 @@ ALL_WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 LINEAR = ("laconic GGIG", "laconic GGIG, paper's rule", "laconic LAP", "laconic GJ", "laconic STU")
 KERNEL = ("laconic GGIG", "laconic LAP", "laconic GJ", "laconic RVM", "LaconicClassifier", "SVC")
+# Of the candidates that the folds cannot tell apart the sparsest: table 1 only, beside the default.
+SPARSEST = "laconic GGIG, sparsest"
 
 
 def cells(quick):
@@ -79,7 +81,7 @@ def cells(quick):
         Cell("table 1", name, method, seed)
         for name in (("spiral",) if quick else TOYS)
         for seed in range(1 if quick else TOYS[name][2])
-        for method in (("laconic GGIG", "SVC") if quick else KERNEL)
+        for method in (("laconic GGIG", "SVC") if quick else (*KERNEL, SPARSEST))
     ]
     found += [
         Cell("table 2", name, method, split)
@@ -164,10 +166,10 @@ def kernel(method, widths, folds=None):
     """Return a method that chooses its width; with the folds of a toy, as the README says of those."""
     gammas = [gamma(h) for h in widths]
     cv, toys = folds or _folds(), folds is not None
-    search = {"kernel": "rbf", "gammas": gammas, "cv": cv, "scoring": fewest_errors if toys else None}
+    search = {"kernel": "rbf", "gammas": gammas, "cv": cv}
     search |= {"fit_intercept": False} if toys else {"penalize_intercept": True}
-    if method == "laconic GGIG":
-        return SparseBayesClassifierCV(SHAPES, **search)
+    if method in ("laconic GGIG", SPARSEST):
+        return SparseBayesClassifierCV(SHAPES, one_standard_error=method == SPARSEST, **search)
     if method == "laconic LAP":
         # Rates of 0.01 to 10; every other of the paper's, as widths are searched besides.
         return SparseBayesClassifierCV((1.0,), scales=[1 / rate for rate in RATES[::2]], **search)
@@ -179,13 +181,6 @@ def kernel(method, widths, folds=None):
     if method == "LaconicClassifier":
         return LaconicClassifier()
     return GridSearchCV(SVC(), {"gamma": gammas, "C": 10.0 ** np.arange(-2, 5)}, cv=cv)
-
-
-def fewest_errors(model, X, y):
-    """Return the accuracy on classes 0 and 1; what it does not tell apart, the log-loss does."""
-    log_p = model.predict_log_proba(X)[np.arange(len(y)), y]
-    # No log-loss is large enough for this to outweigh an error.
-    return np.mean(model.predict(X) == y) + 1e-6 * np.mean(np.maximum(log_p, -700.0))
 
 
 def toy(name, seed):

@@ -95,6 +95,13 @@ class GaussianPosterior:
         wider = replace(self, root=np.sqrt(factor) * self.root, spread=factor * self.spread + more)
         return wider, factor * v + more
 
+    def times(self, factor: float) -> Self:
+        """Return it with the covariance multiplied by a number."""
+        spread, s = factor * self.spread, float(np.sqrt(factor))
+        if self.prior_root is None:
+            return replace(self, root=s * self.root, spread=spread)
+        return replace(self, prior_root=s * self.prior_root, spread=spread)
+
     def covariance_dot(self, A: Array) -> Array:
         """Return the covariance of the weights times a matrix."""
         if self.prior_root is None:

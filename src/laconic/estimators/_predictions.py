@@ -56,11 +56,21 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
         """
-        m, v = self._latents(X)
+        return self._moderated(*self._latents(X))
+
+    def _moderated(self, m: Array, v: Array) -> Array:
         t = np.column_stack(
             [likelihood.moderate(m[:, k], v[:, k]) for k, likelihood in enumerate(self.likelihoods_)]
         )
         return t[:, 0] if self.classes_.size == 2 else t
+
+    def _log_proba_of(self, m: Array, v: Array) -> Array:
+        """Return the logarithms of the probabilities, given mean and variance of each latent."""
+        t = self._moderated(m, v)
+        link = self.likelihoods_[0].log_link
+        if self.classes_.size == 2:
+            return np.column_stack([link(-t), link(t)])
+        return couple(link(t), link(-t), self.coupling_)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithm of the integrated probabilities, exact in the tails.
@@ -73,11 +83,7 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        t = self.decision_function(X)
-        link = self.likelihoods_[0].log_link
-        if self.classes_.size == 2:
-            return np.column_stack([link(-t), link(t)])
-        return couple(link(t), link(-t), self.coupling_)
+        return self._log_proba_of(*self._latents(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes, integrated over the posterior of the weights.

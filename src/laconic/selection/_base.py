@@ -13,11 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .._protocols import Array, Index
 from ..estimators._validation import ROWS, check_one_kind, naming_columns
+from ._confidence import WORST, Said
 from ._path import Data, Score, Trial
-
-# A class that the training rows of a fold lack, or a value beyond all doubt, costs no more than this
-# many nats.
-_WORST = -700.0
 
 
 class Search(BaseEstimator):  # type: ignore[misc]
@@ -136,11 +133,7 @@ class OffersClasses:
     _chosen: Any
 
     def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
-        column = np.searchsorted(model.classes_, y)
-        known = np.isin(y, model.classes_)
-        log_p = model.predict_log_proba(X)
-        picked = log_p[np.arange(column.size), np.where(known, column, 0)]
-        return float(np.average(np.where(known, np.maximum(picked, _WORST), _WORST), weights=weight))
+        return Said.of(model, X, y, weight).score()
 
     def predict_proba(self, X: Any) -> Array:
         """Return the chosen model's probabilities of the classes.
@@ -190,7 +183,7 @@ class OffersValues:
     def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
         m, s = model.predict_dist(X)
         log_p = -0.5 * np.log(2 * np.pi * s**2) - 0.5 * ((y - m) / s) ** 2
-        return float(np.average(np.maximum(log_p, _WORST), weights=weight))
+        return float(np.average(np.maximum(log_p, WORST), weights=weight))
 
     def predict_dist(self, X: Any) -> tuple[Array, Array]:
         """Return the chosen model's mean and standard deviation of a new observation at each row.
@@ -219,7 +212,7 @@ class Scorer:
 def as_results(params: list[dict[str, Any]], found: list[list[Trial]], counted: str) -> dict[str, Any]:
     """Return the trials as scikit-learn's ``GridSearchCV`` lays them out."""
     table = np.array([[list(trial) for trial in folds] for folds in found])
-    scores, kept, fit, score = np.moveaxis(table, 2, 0)
+    scores, kept, fit, score, _ = np.moveaxis(table, 2, 0)
     results: dict[str, Any] = {}
     for name, values in (("fit_time", fit), ("score_time", score)):
         results[f"mean_{name}"], results[f"std_{name}"] = values.mean(axis=1), values.std(axis=1)

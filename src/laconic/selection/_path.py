@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from ..estimators._base import Prepared, Question, SparseBayesBase
 from ..linalg import ridge
 from ..priors import GeneralizedGaussian
 from ..solvers import Proximal
+from ._confidence import Judge
 
 # Nats per observation to which a candidate is solved: far below what folds differ by.
 _TOL = 1e-4
@@ -36,6 +38,7 @@ class Trial(NamedTuple):
     kept: int
     fit_seconds: float
     score_seconds: float
+    factor: float = 1.0  # of its variances, the same in all folds
 
 
 class Data(NamedTuple):
@@ -55,7 +58,7 @@ def follow(
     data: Data,
     folds: Sequence[tuple[Index, Index]],
     priors: Sequence[GeneralizedGaussian],
-    score: Score,
+    judge: Judge,
 ) -> list[list[Trial]]:
     """Return a trial for each prior and fold.
 
@@ -63,6 +66,7 @@ def follow(
     scale that one fold has learnt for a prior is the first guess of the next fold.
     """
     trials: list[list[Trial]] = [[] for _ in priors]
+    heard: list[list[Any]] = [[] for _ in priors]
     scales: list[list[float]] = [[] for _ in priors]
     for train, test in folds:
         began = time.perf_counter()
@@ -72,11 +76,17 @@ def follow(
             _solve(model, question, prepared, prior, scales[k])
             scales[k] = [learnt.scale for learnt in model.priors_] if prior.learns else []
             fitted = time.perf_counter()
-            value = score(model, held_out.X, held_out.y, held_out.weight)
+            heard[k].append(judge.hear(model, held_out.X, held_out.y, held_out.weight))
             now = time.perf_counter()
-            trials[k].append(Trial(value, model.n_relevant_, fitted - began, now - fitted))
+            trials[k].append(Trial(math.nan, model.n_relevant_, fitted - began, now - fitted))
             began = now
-    return trials
+    return [_judged(folds, *judge.settle(said)) for folds, said in zip(trials, heard, strict=True)]
+
+
+def _judged(folds: list[Trial], factor: float, scores: list[float]) -> list[Trial]:
+    return [
+        trial._replace(score=score, factor=factor) for trial, score in zip(folds, scores, strict=True)
+    ]
 
 
 def weigh(

@@ -18,6 +18,7 @@ from ..priors import GeneralizedGaussian
 from ..solvers import Record
 from ._base import Search
 from ._candidates import check_values, path_of, width_grid
+from ._confidence import Judge, as_they_are
 from ._path import Data, follow, weigh
 
 # Kernels whose gamma is a width.
@@ -43,7 +44,8 @@ class SparseBayesSearch(Search):
         kind: Any = self._estimator
         return clone(kind(GeneralizedGaussian(), **{name: own[name] for name in shared}))  # type: ignore[no-any-return]
 
-    def _search(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _search(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Choose and fit; return what the variances of the chosen model are to be multiplied by."""
         callbacks = check_callbacks(self.callbacks)
         data, template = self._rows(X, y, sample_weight), self._template()
         question: Any = template._question(*data)  # judges everything but the grid
@@ -68,6 +70,8 @@ class SparseBayesSearch(Search):
         self.best_estimator_ = best.fit(X, y, sample_weight=sample_weight)
         self.refit_time_ = time.perf_counter() - began
         self.n_iter_ = self.best_estimator_.n_iter_
+        factor: float = found[self.best_index_][0].factor
+        return factor
 
     def _jobs(
         self,
@@ -89,8 +93,12 @@ class SparseBayesSearch(Search):
             return (delayed(weigh)(each, data, priors) for each in templates)
         if self.criterion != "cv":
             raise unknown("criterion", str(self.criterion), ["cv", "evidence"])
-        folds, score = self._folds(data), self._score(template)
-        return (delayed(follow)(each, data, folds, priors, score) for each in templates)
+        folds, judge = self._folds(data), self._judge(template)
+        return (delayed(follow)(each, data, folds, priors, judge) for each in templates)
+
+    def _judge(self, template: SparseBayesBase) -> Judge:
+        """Return how candidates are scored."""
+        return Judge(self._score(template), as_they_are)
 
     def _widths(self, X: Any) -> list[float | None]:
         """Return the values of gamma to try; None where the kernel has none."""

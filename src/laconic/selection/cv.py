@@ -7,8 +7,10 @@ from typing import Any, Literal, Self
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..estimators import SparseBayesClassifier, SparseBayesRegressor
+from ..estimators._base import SparseBayesBase
 from ..estimators._validation import all_or_nothing
 from ._base import OffersClasses, OffersValues
+from ._confidence import Judge, Said, as_sure_as_they_may_be
 from ._search import SparseBayesSearch
 
 
@@ -40,7 +42,9 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
     cv : int, splitter, iterable or None, default=None
         As in scikit-learn; None is 5 stratified folds.
     scoring : None, str or callable, default=None
-        None is the mean log probability of the label, rows weighted: minus the log-loss.
+        None is the mean log probability of the label, rows weighted: minus the log-loss, of models as
+        sure of themselves as the rows left out allow (``variance_factor_``). Any other takes the models
+        as they are, as ``GridSearchCV`` does.
     criterion : {"cv", "evidence"}, default="cv"
         ``"evidence"`` fits each candidate once, on all rows, and takes the one with the largest
         Laplace evidence less the logarithm of the number of ways to choose so many columns. With
@@ -62,6 +66,10 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
     best_index_ : int
     cv_results_ : dict
         As ``GridSearchCV`` lays it out, with ``mean_n_relevant`` besides.
+    variance_factor_ : float
+        By which the variances of the chosen model's latents are multiplied, as the rows left out ask
+        for: below 1 where Laplace's approximation is too timid, at most 2, and 1 with ``scoring`` or
+        ``criterion="evidence"``. Its weights are those of a plain fit with ``best_params_``.
     classes_ : ndarray of shape (n_classes,)
     n_splits_ : int
     refit_time_ : float
@@ -152,9 +160,17 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
         self
         """
         with all_or_nothing(self):
-            self._search(X, y, sample_weight)
-            self.classes_ = self.best_estimator_.classes_
+            self.variance_factor_ = self._search(X, y, sample_weight)
+            chosen = self.best_estimator_
+            chosen.posteriors_ = [each.times(self.variance_factor_) for each in chosen.posteriors_]
+            self.classes_ = chosen.classes_
         return self
+
+    def _judge(self, template: SparseBayesBase) -> Judge:
+        """Return how candidates are scored: by the log-loss, each as sure of itself as it may be."""
+        if self.scoring is None:
+            return Judge(Said.of, as_sure_as_they_may_be)
+        return super()._judge(template)
 
 
 class SparseBayesRegressorCV(RegressorMixin, OffersValues, SparseBayesSearch):  # type: ignore[misc]
