@@ -247,6 +247,75 @@ def smoother(search: Search, point: Point) -> tuple[Search, Point]:
     return (other, best) if other.score(best) > search.score(point) + clear else (search, point)
 
 
+class Choice(NamedTuple):
+    """What rows left out say of the reference."""
+
+    width: float  # a power of two
+    theta: Array  # weights of the features
+    multiple: float  # the precision, in the units of fit_shared
+    smooth: bool  # whether the prior is that of weights on all kernels
+    latents: list[Array | None]  # near which those of the outputs are, if all rows were looked at
+
+
+def choose(
+    coordinates: Coordinates,
+    X: Any,
+    targets: Sequence[Array],
+    weight: Array,
+    likelihood: Likelihood,
+    *,
+    intercept: bool,
+    weigh: bool,
+) -> Choice:
+    """Settle the reference by how well it predicts rows left out.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+        The kernels, or the features, that there are.
+    X, targets, weight : rows, a target of theirs for each output, and what each row counts
+    likelihood : Likelihood
+    intercept : bool
+        Whether there is a free intercept.
+    weigh : bool
+        Whether features may weigh differently.
+
+    Returns
+    -------
+    Choice
+    """
+    family, (few, more) = coordinates.family, rows_to_search(X, len(targets))
+    searched = family is not None and family.gamma is None
+    alike = np.ones(X.shape[1])
+    everywhere = Search(coordinates, searched, X, targets, weight, likelihood, intercept, alike)
+    search, rows = everywhere.on(few), few
+    if family is not None and not family.positive:
+        search = search.smoothed()  # no process has such a covariance
+    point = search.climb(START, LOOK)
+    if family is None:
+        latents = search.everywhere(point, rows, X.shape[0])
+        return Choice(0.0, alike, multiple(point), False, latents)
+    if not search.smooth and len(targets) == 1:
+        search, point = smoother(search, point)
+    if searched and family.radial and weigh:
+        theta = weigh_features(search, point, family.unit)
+        if theta is not None:
+            search = search.weighing(theta)
+            point = search.climb(point)
+    search = search.together()
+    if search.coupled:
+        point = search.climb(point, LOOK)
+        if not search.smooth:
+            search, point = smoother(search, point)
+    if more.size > few.size:  # the more rows, the narrower the best kernel
+        everywhere = replace(everywhere, theta=search.theta, smooth=search.smooth)
+        search, rows = everywhere.on(more).together(), more
+        point = search.climb(point)
+    width, precision = search.summit(point)
+    latents = search.everywhere(point, rows, X.shape[0])
+    return Choice(width, search.theta, multiple((width, precision)), search.smooth, latents)
+
+
 def rows_to_search(X: Any, n_outputs: int) -> tuple[Index, Index]:
     """Return rows to search with and rows to end with, in an order that does not depend on theirs."""
     enough = _MOST_ROWS * min(1.0, _MANY_OUTPUTS / n_outputs) ** (1 / 3)
