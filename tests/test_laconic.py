@@ -21,10 +21,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from laconic import LaconicClassifier, LaconicRegressor
+from laconic import LaconicClassifier, LaconicRegressor, projection
 from laconic.basis import KernelBasis
 from laconic.datasets import make_ripley, make_sinc
 from laconic.design import DenseDesign, build_design
+from laconic.estimators import _laconic, _path
 from laconic.estimators._path import Path
 from laconic.estimators._reference import FeatureMap, Reference
 from laconic.estimators._search import rows_to_search
@@ -142,6 +143,26 @@ def test_columns_of_several_targets_are_nearly_the_best_for_their_sum(seed):
         assert len(set(index)) == k
         best = min(together(s) for s in itertools.combinations(range(p), k))
         assert together(index) <= 1.25 * best + 1e-9
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_tall_problems_are_made_small_first(intercept, monkeypatch):
+    """Twenty columns through their products choose what all rows choose, and miss as much."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(3000, 2))
+    T, r = RBF(1.0)(X, X[:20]) + 2, rng.uniform(0.1, 2, size=3000)
+    Z = np.column_stack([np.sin(3 * X[:, 0]), X[:, 1] ** 2]) + 5
+    small, t = projection._compressed(DenseDesign(T), r, Z, intercept)
+    assert small.shape == (22, 20)
+    products = columns_of(T, r, Z, intercept)
+    monkeypatch.setattr(projection, "_FEW_ROWS", 10**6)
+    whole, u = projection._compressed(DenseDesign(T), r, Z, intercept)
+    assert whole.shape == (3000, 20)
+    np.testing.assert_allclose(small.T @ small, whole.T @ whole, rtol=1e-8)
+    np.testing.assert_allclose(small.T @ t, whole.T @ u, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose((t**2).sum(axis=0), (u**2).sum(axis=0))
+    for one, other in zip(products, columns_of(T, r, Z, intercept), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_columns_of_an_orthogonal_design_are_the_best():
@@ -1450,6 +1471,26 @@ def test_the_more_rows_the_narrower_the_kernel():
     rest = [np.mean((model.predict(Z) - truth) ** 2) for model in (coarse, fine)]
     assert rest[1] < 0.4 * rest[0]
     assert fine.n_relevant_ > 64 or fine.path_[-1].nats <= fine.tolerance_
+
+
+@both
+def test_many_rows_are_judged_by_some_and_spanned_by_few(kind, monkeypatch):
+    """What is done with many rows, done with few of them: a little more is needed to say the same."""
+    X, y = data(kind, 400)
+    whole = kind(gamma=0.5).fit(X, y)
+    monkeypatch.setattr(_path, "_JUDGES", 200)
+    monkeypatch.setattr(_laconic, "_MOST_NUMBERS", 1000)
+    monkeypatch.setattr(projection, "_FEW_ROWS", 10)
+    model = kind(gamma=0.5).fit(X, y)
+    assert model._built.basis.n_columns < 200
+    assert abs(model.n_relevant_ - whole.n_relevant_) <= 0.25 * whole.n_relevant_
+    np.testing.assert_array_equal(model.relevance_vectors_, X[model.relevance_])
+    np.testing.assert_array_equal(says(model.slim(), X), says(model, X))
+    judges = _path.rows_to_judge(whole.reference_[0].m)
+    assert judges.size == 200
+    np.testing.assert_allclose(nats(model)[:3], nats(whole)[:3], rtol=0.2)
+    away = says(model, X) - says(whole, X)
+    assert np.sqrt((away**2).mean()) < 0.03 * says(whole, X)[:, 0].std() + 0.01
 
 
 # ---- slim -----------------------------------------------------------------------------------

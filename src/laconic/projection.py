@@ -17,6 +17,8 @@ _IN_SPAN = 1e-9
 _TIE = 1e-6
 # Raised by this part of itself the Gram matrix of columns that nearly repeat each other can be inverted.
 _JITTER = 1e-10
+# With so many rows for each column, and so many more, a problem is worth being made smaller first.
+_TALL, _FEW_ROWS = 4, 2000
 # Prior precision of a projected weight, as a part of what the rows say of it: next to nothing, but two
 # columns that repeat each other then share what they have.
 _STEADY = 1e-8
@@ -93,10 +95,7 @@ def best_columns(
     list of ndarrays
         The columns of the model of 0, 1, 2, ... of them.
     """
-    T, t, one, _ = design.compress(r, z.reshape(r.size, -1))
-    if intercept:
-        total = float(one @ one)
-        T, t = T - np.outer(one, (one @ T) / total), t - np.outer(one, (one @ t) / total)
+    T, t = _compressed(design, r, z.reshape(r.size, -1), intercept)
     p: Array = np.zeros(T.shape[1])
     u: Array = p[:, None]
     if elsewhere is not None:
@@ -105,6 +104,32 @@ def best_columns(
     T, p, u = T[:, chosen], p[chosen], u[chosen]
     sets, down = _backward(T.T @ T + np.diag(p), T.T @ t + p[:, None] * u, up[0], chosen)
     return [chosen[:k] if up[k] <= down[k] else sets[k] for k in range(chosen.size + 1)]
+
+
+def _compressed(design: Design, r: Array, z: Array, intercept: bool) -> tuple[Array, Array]:
+    """Return columns and targets without what a free intercept explains, on as few rows as can be.
+
+    Rows by the thousand are seen once, for their products. The triangular root of these loses what the
+    square root of the machine's precision is of a column; a column of which no more is left is none that
+    would be chosen.
+    """
+    n, p = design.shape
+    if min(n, design.height) <= _TALL * p + _FEW_ROWS:
+        T, t, one, _ = design.compress(r, z)
+        if intercept:
+            total = float(one @ one)
+            T, t = T - np.outer(one, (one @ T) / total), t - np.outer(one, (one @ t) / total)
+        return T, t
+    total = float(r.sum())
+    z = z - r @ z / total if intercept else z
+    gram, slope = design.gram(r), design.rmatvec((r * z.T).T)
+    if intercept:
+        centre = design.rmatvec(r)
+        gram = gram - np.outer(centre, centre) / total
+    root = Triangle.of(gram)
+    t = root.solve(slope)
+    beyond = np.sqrt(np.maximum(r @ z**2 - (t**2).sum(axis=0), 0.0))  # what no column explains
+    return np.vstack([root.lower.T, np.zeros((z.shape[1], p))]), np.vstack([t, np.diag(beyond)])
 
 
 def _forward(

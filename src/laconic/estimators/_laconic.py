@@ -24,7 +24,7 @@ from ._callbacks import Reporter, begin_reports
 from ._family import Coordinates, Family
 from ._fit import Fit
 from ._model import KernelModel
-from ._path import Path, Point, allowance
+from ._path import Path, Point, allowance, rows_to_judge
 from ._reference import FeatureMap, KernelMap, Reference, as_dense
 from ._search import choose
 from ._wide import is_clear, is_wide, sparse_references, unseen_rows
@@ -42,6 +42,9 @@ _LOOK_FURTHER, _ENOUGH, _NOTHING = 2, 0.1, 2e-4
 _MOST, _MOST_SHARED, _ROWS_EACH, _NO_MORE = 64, 128, 30, 200
 # Columns that are looked at in any case: one may have the mean, but not yet the variance.
 _LEAST = 10
+# Numbers in the factors of the columns from which few are chosen. Of more than that only those columns
+# are candidates that span the others: a fifth more of them are needed, in a fraction of time and memory.
+_MOST_NUMBERS = 20_000_000
 _MORE = " More would be needed: raise max_kernels or tolerance."
 # The least that a row counts, as a part of the one that counts most.
 _LEAST_PRECISION = 1e-10
@@ -167,6 +170,8 @@ class LaconicBase(KernelModel):
             coordinates = FeatureMap.of(rows, weight)
         else:
             coordinates = KernelMap.on(basis, built.pivots, smooth=choice.smooth)
+        if built.pivots is not None and built.pivots.size * built.basis.n_columns > _MOST_NUMBERS:
+            built = built.keep(np.sort(built.pivots))
         dense = DenseDesign(np.ascontiguousarray(coordinates.columns(rows)))
 
         def ask(y: Array) -> Problem:
@@ -290,13 +295,15 @@ class LaconicBase(KernelModel):
             for reference, r in zip(references, precisions, strict=True)
         ]
         total = float(dense.weight.sum())
-        share = dense.weight / total
-        lost_with = self._loss(references, share)
+        judges = rows_to_judge(references[0].m)
+        seen, Phi = [reference.at(judges) for reference in references], Phi[judges]
+        share = dense.weight[judges] / dense.weight[judges].sum()
+        lost_with = self._loss(seen, share)
 
         def onto(at: Index, here: Array, output: int) -> tuple[GaussianPosterior, Latent]:
-            reference, posterior = references[output], projections[output].onto(at)
+            reference, posterior = seen[output], projections[output].onto(at)
             m, v = posterior.latent(here)
-            posterior, v = posterior.as_wide_as(reference.at_new_rows, v, precisions[output])
+            posterior, v = posterior.as_wide_as(reference.at_new_rows, v, precisions[output][judges])
             return self._own_up(reference, share, posterior, m), (m, v)
 
         posteriors, nats = [], []

@@ -18,6 +18,9 @@ from ._reference import Reference
 # where each takes little away the path would be long, and where it takes much away it soon ends.
 _FEATURES_LOSE, _KERNELS_LOSE, _KERNEL_WINS = 0.002, 0.004, 0.0002
 
+# Rows by which the models of a path are judged; of more than that so many.
+_JUDGES = 5_000
+
 
 def allowance(tolerance: float | None, features: bool) -> tuple[float, float]:
     """Return the nats that may be lost, and those that a column beyond that has to win."""
@@ -26,6 +29,14 @@ def allowance(tolerance: float | None, features: bool) -> tuple[float, float]:
     if features:
         return _FEATURES_LOSE, 0.0
     return _KERNELS_LOSE, _KERNEL_WINS
+
+
+def rows_to_judge(latent: Array) -> Index:
+    """Return the rows that judge: all, or many at even steps from the lowest latent to the highest."""
+    n = latent.size
+    if n <= _JUDGES:
+        return np.arange(n)
+    return np.sort(np.argsort(latent, kind="stable")[np.linspace(0, n - 1, _JUDGES).astype(np.intp)])
 
 
 class Point(NamedTuple):

@@ -186,6 +186,19 @@ class Search:
             best = max(best, top(width, start[1]), key=self.score)
         return self._uphill(best, widths)
 
+    def refine(self, point: Point) -> Point:
+        """Return the best of the points beside each other from one that is not far from it.
+
+        A climb finds the best precision of every width that it looks at. This one takes a step in
+        either: a third of the points, where each has the price of many outputs.
+        """
+
+        def around(at: Point) -> list[Point]:
+            beside = [(at[0] + i, at[1] + j) for i, j in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+            return [p for p in beside if _inside(p) and (self.widths or p[0] == at[0])]
+
+        return self._uphill(point, around)
+
     def best_precision(self, point: Point) -> Point:
         """Return the best point of the same width, from this one."""
 
@@ -301,7 +314,8 @@ def choose(
         theta = weigh_features(search, point, family.unit)
         if theta is not None:
             search = search.weighing(theta)
-            point = search.climb(point)
+            if len(targets) == 1:  # or else the next climb finds it
+                point = search.climb(point)
     search = search.together()
     if search.coupled:
         point = search.climb(point, LOOK)
@@ -310,7 +324,7 @@ def choose(
     if more.size > few.size:  # the more rows, the narrower the best kernel
         everywhere = replace(everywhere, theta=search.theta, smooth=search.smooth)
         search, rows = everywhere.on(more).together(), more
-        point = search.climb(point)
+        point = search.refine(point) if search.coupled else search.climb(point)
     width, precision = search.summit(point)
     latents = search.everywhere(point, rows, X.shape[0])
     return Choice(width, search.theta, multiple((width, precision)), search.smooth, latents)
