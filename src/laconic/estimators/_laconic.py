@@ -43,7 +43,7 @@ _MOST, _MOST_SHARED, _ROWS_EACH, _NO_MORE = 64, 128, 30, 200
 # Columns that are looked at in any case: one may have the mean, but not yet the variance.
 _LEAST = 10
 # Numbers in the factors of the columns from which few are chosen. Of more than that only those columns
-# are candidates that span the others: a fifth more of them are needed, in a fraction of time and memory.
+# are candidates that span the others: that may take a few kernels more, but a fraction of the memory.
 _MOST_NUMBERS = 20_000_000
 _MORE = " More would be needed: raise max_kernels or tolerance."
 # The least that a row counts, as a part of the one that counts most.
