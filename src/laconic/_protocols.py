@@ -171,7 +171,10 @@ class Design(Protocol):
         """Return ``Phi' diag(r) Phi``."""
 
     def compress(self, r: Array, z: Array) -> Compressed:
-        """Return the least-squares problem with at most as many rows as the design has rank."""
+        """Return the least-squares problem with at most as many rows as the design has rank.
+
+        ``z`` is one target, or a column for each of several.
+        """
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

@@ -172,7 +172,8 @@ class Ridge:
     def latent_variance(self, design: Design, r: Array) -> Array:
         """Return the variance of the latent at each training row, intercept included."""
         if self.dual is None:
-            root = self.factor.whiten(np.diag(self.root)).T  # of the covariance, Sigma = root root'
+            # Sigma = root root'; the inverse of a triangle takes a third of as many solves.
+            root = (self.factor.inverse_root * self.root).T
             variance = np.full(r.size, self.spread)
             step = max(1, _IN_MEMORY // max(r.size, 1))
             for start in range(0, root.shape[1], step):

@@ -37,7 +37,7 @@ class GaussianPosterior:
         """Return the posterior whose mode and curvature are this ridge problem's."""
         common = (answer.weights, answer.intercept, answer.centre, answer.spread)
         if answer.dual is None:
-            root = answer.factor.whiten(np.diag(answer.root))
+            root = answer.factor.inverse_root * answer.root
             return cls(*common, root, None, answer.n_learnt)
         # T = U s V': what the data have learnt along V is s^2 / (1 + s^2).
         values, U = symmetric_eigen(answer.dual @ answer.dual.T)

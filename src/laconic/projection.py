@@ -17,6 +17,8 @@ _IN_SPAN = 1e-9
 _TIE = 1e-6
 # Raised by this part of itself the Gram matrix of columns that nearly repeat each other can be inverted.
 _JITTER = 1e-10
+# With so many rows for each column, and so many more, a problem is worth being made smaller first.
+_TALL, _FEW_ROWS = 4, 2000
 # Prior precision of a projected weight, as a part of what the rows say of it: next to nothing, but two
 # columns that repeat each other then share what they have.
 _STEADY = 1e-8
@@ -67,13 +69,16 @@ def best_columns(
     taken away where they are missed least: neighbours that were only on the way go first. Of every size
     the better of the two sets is taken.
 
-    All of that happens in the compressed problem, of as many rows as the design has rank.
+    All of that happens in the compressed problem, of as many rows as the design has rank. Of several
+    targets what is missed adds up: under one precision they share all but a column of every product.
 
     Parameters
     ----------
     design : Design
-    r, z : ndarrays of shape (n,)
-        Precision and value of the target.
+    r : ndarray of shape (n,)
+        Precision of the target.
+    z : ndarray of shape (n,) or (n, n_targets)
+        Its value; several targets share their columns.
     intercept : bool
         Whether there is a free intercept.
     most : int
@@ -90,18 +95,41 @@ def best_columns(
     list of ndarrays
         The columns of the model of 0, 1, 2, ... of them.
     """
-    T, t, one, _ = design.compress(r, z)
-    if intercept:
-        total = float(one @ one)
-        T, t = T - np.outer(one, (one @ T) / total), t - one * (float(one @ t) / total)
+    T, t = _compressed(design, r, z.reshape(r.size, -1), intercept)
     p: Array = np.zeros(T.shape[1])
-    u: Array = p
+    u: Array = p[:, None]
     if elsewhere is not None:
-        p, u = elsewhere.precision, elsewhere.weights
+        p, u = elsewhere.precision, elsewhere.weights[:, None]
     chosen, up = _forward(T, t, p, u, min(most, T.shape[1]), enough, least)
     T, p, u = T[:, chosen], p[chosen], u[chosen]
-    sets, down = _backward(T.T @ T + np.diag(p), T.T @ t + p * u, up[0], chosen)
+    sets, down = _backward(T.T @ T + np.diag(p), T.T @ t + p[:, None] * u, up[0], chosen)
     return [chosen[:k] if up[k] <= down[k] else sets[k] for k in range(chosen.size + 1)]
+
+
+def _compressed(design: Design, r: Array, z: Array, intercept: bool) -> tuple[Array, Array]:
+    """Return columns and targets without what a free intercept explains, on as few rows as can be.
+
+    Rows by the thousand are seen once, for their products. The triangular root of these loses what the
+    square root of the machine's precision is of a column; a column of which no more is left is none that
+    would be chosen.
+    """
+    n, p = design.shape
+    if min(n, design.height) <= _TALL * p + _FEW_ROWS:
+        T, t, one, _ = design.compress(r, z)
+        if intercept:
+            total = float(one @ one)
+            T, t = T - np.outer(one, (one @ T) / total), t - np.outer(one, (one @ t) / total)
+        return T, t
+    total = float(r.sum())
+    z = z - r @ z / total if intercept else z
+    gram, slope = design.gram(r), design.rmatvec((r * z.T).T)
+    if intercept:
+        centre = design.rmatvec(r)
+        gram = gram - np.outer(centre, centre) / total
+    root = Triangle.of(gram)
+    t = root.solve(slope)
+    beyond = np.sqrt(np.maximum(r @ z**2 - (t**2).sum(axis=0), 0.0))  # what no column explains
+    return np.vstack([root.lower.T, np.zeros((z.shape[1], p))]), np.vstack([t, np.diag(beyond)])
 
 
 def _forward(
@@ -114,16 +142,17 @@ def _forward(
     """
     rows = T.shape[0]
     whole = np.einsum("ij,ij->j", T, T) + p
-    left, slope = whole.copy(), T.T @ t + p * u
-    owned = 0.5 * float(p @ u**2)  # by the rows of columns that were not chosen
+    left, slope = whole.copy(), T.T @ t + p[:, None] * u
+    owned = 0.5 * float((p @ u**2).sum())  # by the rows of columns that were not chosen
     more = most if p.any() else 0
-    residual, basis = np.append(t, np.zeros(more)), np.zeros((rows + more, 0))
+    residual = np.vstack([t, np.zeros((more, t.shape[1]))])
+    basis = np.zeros((rows + more, 0))
     chosen: list[int] = []
-    lost = [0.5 * float(residual @ residual) + owned]
+    lost = [0.5 * float((residual**2).sum()) + owned]
     most = most if more else min(most, rows)
     while len(chosen) < most and (lost[-1] > enough or len(chosen) < least):
         fits = left > _IN_SPAN * whole
-        gain = np.where(fits, slope**2 / np.where(fits, left, 1.0), 0.0)
+        gain = np.where(fits, (slope**2).sum(axis=1) / np.where(fits, left, 1.0), 0.0)
         if not gain.any():
             break
         # The last columns of a span all complete it: of equals the one that is least like the others.
@@ -133,16 +162,17 @@ def _forward(
             own = rows + len(chosen)
             column[own] = np.sqrt(p[best])
             residual[own] = column[own] * u[best]
-            owned -= 0.5 * float(residual[own]) ** 2
+            owned -= 0.5 * float((residual[own] ** 2).sum())
         direction = column - basis @ (basis.T @ column)
         direction = direction - basis @ (basis.T @ direction)  # twice is enough
         direction = direction / np.linalg.norm(direction)
         basis = np.column_stack([basis, direction])
-        shared, part = direction[:rows] @ T, float(direction @ residual)
-        left, slope, residual = left - shared**2, slope - part * shared, residual - part * direction
+        shared, part = direction[:rows] @ T, direction @ residual
+        left, slope = left - shared**2, slope - np.outer(shared, part)
+        residual = residual - np.outer(direction, part)
         chosen.append(best)
         left[chosen] = 0.0
-        lost.append(0.5 * float(residual @ residual) + max(owned, 0.0))
+        lost.append(0.5 * float((residual**2).sum()) + max(owned, 0.0))
     return np.array(chosen, dtype=np.intp), lost
 
 
@@ -156,10 +186,11 @@ def _backward(gram: Array, slope: Array, whole: float, chosen: Index) -> tuple[l
         matrix = unit[:, None] * gram[np.ix_(inside, inside)] * unit
         matrix.flat[:: inside.size + 1] += 1.0
         inverse = Factor(matrix).solve(np.eye(inside.size))
-        weights = inverse @ (unit * slope[inside])
+        pull = unit[:, None] * slope[inside]
+        weights = inverse @ pull
         path.append(chosen[inside])
-        lost.append(whole - 0.5 * float(weights @ (unit * slope[inside])))
-        missed = weights**2 / np.diag(inverse)
+        lost.append(whole - 0.5 * float((weights * pull).sum()))
+        missed = (weights**2).sum(axis=1) / np.diag(inverse)
         inside = np.delete(inside, int(np.argmin(missed)))
     return [*path, chosen[inside]][::-1], [*lost, whole][::-1]
 

@@ -29,6 +29,13 @@ class Built(NamedTuple):
     chosen: bool = False  # whether the columns are a chosen few of those that there could be
     pivots: Index | None = None  # columns that span the others, where they are known
 
+    def keep(self, active: Index) -> Built:
+        """Return these columns only."""
+        basis = self.basis.keep(active)
+        return self._replace(
+            design=self.design.keep(active), basis=basis, centre=self.centre[active], pivots=None
+        )
+
 
 class _Recent:
     """A function of an index that evaluates only the columns it was not just asked for.

@@ -117,7 +117,7 @@ class DenseDesign:
     def compress(self, r: Array, z: Array) -> Compressed:
         """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``."""
         half = np.sqrt(r)
-        return Compressed(half[:, None] * self.matrix, half * z, half, None)
+        return Compressed(half[:, None] * self.matrix, (half * z.T).T, half, None)
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

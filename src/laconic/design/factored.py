@@ -99,7 +99,7 @@ class FactoredDesign:
         half = np.sqrt(r)
         # R^(1/2) Q = U S: thin, orthonormal U also where weights of zero have taken rows away.
         U, S = thin_qr(half[:, None] * Q)
-        return Compressed(S @ (R @ self.C), U.T @ (half * z), U.T @ half, U)
+        return Compressed(S @ (R @ self.C), U.T @ (half * z.T).T, U.T @ half, U)
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

@@ -95,7 +95,7 @@ class SparseDesign:
         """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``, dense: this is for few rows."""
         half = np.sqrt(r)
         T = np.asarray(half[:, None] * self.by_row.toarray(), dtype=float)
-        return Compressed(T, half * z, half, None)
+        return Compressed(T, (half * z.T).T, half, None)
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,24 +21,27 @@ from ..priors import Jeffreys
 from ..projection import Elsewhere, Projection, best_columns
 from ..solvers import Problem, Record, Status
 from ._callbacks import Reporter, begin_reports
+from ._choice import Choice, choose
 from ._family import Coordinates, Family
 from ._fit import Fit
 from ._model import KernelModel
-from ._path import Path, Point, allowance
+from ._path import Path, Point, allowance, most_kept, rows_to_judge
 from ._reference import FeatureMap, KernelMap, Reference, as_dense
-from ._search import LOOK, START, Search, multiple, rows_to_search, smoother, weigh_features
 from ._wide import is_clear, is_wide, sparse_references, unseen_rows
+
+# Mean and variance of the latent at each row.
+Latent: TypeAlias = tuple[Array, Array]
 
 # How much of a kernel matrix the reference and the search for columns may miss.
 _RANK_TOL = 1e-6
 # Columns that are looked at, as a multiple of those that may be kept; the part of the tolerance at which
 # there is nothing left to add, and the nats a row at which there is not for any tolerance.
 _LOOK_FURTHER, _ENOUGH, _NOTHING = 2, 0.1, 2e-4
-# Columns that may be kept if nobody says otherwise: the first number, more with so many rows for each,
-# and no more than the last.
-_MOST = (64, 30, 200)
 # Columns that are looked at in any case: one may have the mean, but not yet the variance.
 _LEAST = 10
+# Numbers in the factors of the columns from which few are chosen. Of more than that only those columns
+# are candidates that span the others: that may take a few kernels more, but a fraction of the memory.
+_MOST_NUMBERS = 20_000_000
 _MORE = " More would be needed: raise max_kernels or tolerance."
 # The least that a row counts, as a part of the one that counts most.
 _LEAST_PRECISION = 1e-10
@@ -57,12 +60,6 @@ class LaconicBase(KernelModel):
     # Of a polynomial kernel by name, as everywhere.
     degree = 3
     coef0 = 1.0
-
-    def _most(self, n_rows: int) -> int:
-        if self.max_kernels is not None:
-            return int(self.max_kernels)
-        least, rows, most = _MOST
-        return min(max(least, n_rows // rows), most)
 
     def _automatic(self, name: str) -> bool:
         """Whether a setting is left to the model."""
@@ -94,9 +91,14 @@ class LaconicBase(KernelModel):
         """Return with which precision the latent counts at each row, to second order in nats."""
         raise NotImplementedError
 
-    def _lost(self, reference: Reference, share: Array, m: Array, v: Array) -> Array:
-        """Return the nats that are lost at each row with another mean and variance of the latent."""
+    def _loss(self, references: Sequence[Reference], share: Array) -> Callable[[list[Latent]], Array]:
+        """Return what says how many nats are lost at each row with other latents of the outputs."""
         raise NotImplementedError
+
+    def _put_together(
+        self, references: Sequence[Reference], targets: Sequence[Array], weight: Array
+    ) -> None:
+        """Settle how the answers of several references become one."""
 
     def _own_up(
         self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
@@ -117,74 +119,30 @@ class LaconicBase(KernelModel):
         fixed = None if searched else 1.0 if automatic else float(self.gamma)
         return Family.of(self.kernel, self.degree, self.coef0, fixed, X, weight)
 
-    def _choose(
-        self,
-        X: Any,
-        weight: Array,
-        targets: Sequence[Array],
-        likelihood: Likelihood,
-        copies: Index | None,
-    ) -> tuple[float, bool, list[Array | None]]:
-        """Settle the kernel by what rows left out say.
-
-        Returns
-        -------
-        the reference's precision, whether its prior is the smooth one, and where its latents are, if all
-        rows were looked at
-        """
-        family, (few, more) = self._family(X, weight), rows_to_search(X, len(targets))
-        searched = family is not None and family.gamma is None
-        everywhere = Search(
-            Coordinates(family, int(self.max_rank)),
-            searched,
-            X,
-            targets,
-            weight,
-            likelihood,
-            self.fit_intercept,
-            np.ones(X.shape[1]),
-            copies=copies,
-        )
-        search, rows = everywhere.on(few), few
-        if family is not None and not family.positive:
-            search = search.smoothed()  # no process has such a covariance
-        point = search.climb(START, LOOK)
-        if family is None:
-            return multiple(point), False, search.everywhere(point, rows, X.shape[0])
-        if not search.smooth and len(targets) == 1:
-            search, point = smoother(search, point)
-        if searched and family.radial and self.weigh_features:
-            theta = weigh_features(search, point, family.unit)
-            if theta is not None:
-                search = search.weighing(theta)
-                point = search.climb(point)
-        search = search.together()
-        if search.coupled:
-            point = search.climb(point, LOOK)
-            if not search.smooth:
-                search, point = smoother(search, point)
-        if more.size > few.size:  # the more rows, the narrower the best kernel
-            everywhere = replace(everywhere, theta=search.theta, smooth=search.smooth)
-            search, rows = everywhere.on(more).together(), more
-            point = search.climb(point)
-        best = search.summit(point)
-        self.gamma_ = family.gamma_at(best[0])
-        self.kernel_ = family.kernel_at(best[0], search.theta)
-        self.feature_scales_ = np.where(family.unit > 0, search.theta, 0.0)
-        return multiple(best), search.smooth, search.everywhere(point, rows, X.shape[0])
-
     # ---- solve ----------------------------------------------------------------------------
 
     def _solve(self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> None:
         """Fit a reference for every output, project it, and publish what is needed of it."""
-        for stale in ("gamma_", "kernel_", "feature_scales_"):  # of a fit with another kernel
-            self.__dict__.pop(stale, None)
         given = None if self._automatic("tolerance") else float(self.tolerance)
-        self.tolerance_, self._price = allowance(given, self.kernel is None, len(targets))
-        reports, end_reports = begin_reports(self, len(targets))
+        self.tolerance_, self._price = allowance(given, self.kernel is None)
+        # A kernel that is there for one output costs nothing for another. A feature's weight has a
+        # meaning for each.
+        outputs = range(len(targets))
+        together = [outputs] if self.kernel is not None else [[k] for k in outputs]
+        reports, end_reports = begin_reports(self, len(together))
         rows = X if self.kernel is not None else as_dense(X)
-        copies = self._copies(rows, weight, targets)
-        precision, smooth, latents = self._choose(rows, weight, targets, likelihood, copies)
+        copies, family = self._copies(rows, weight, targets), self._family(rows, weight)
+        choice = choose(
+            Coordinates(family, int(self.max_rank)),
+            rows,
+            targets,
+            weight,
+            likelihood,
+            intercept=self.fit_intercept,
+            weigh=self.weigh_features,
+            copies=copies,
+        )
+        self._publish_kernel(family, choice)
         built = build_design(
             self._make_basis(X, weight),
             X,
@@ -198,34 +156,56 @@ class LaconicBase(KernelModel):
         if self.kernel is None:
             coordinates = FeatureMap.of(rows, weight)
         else:
-            coordinates = KernelMap.on(basis, built.pivots, smooth=smooth)
+            coordinates = KernelMap.on(basis, built.pivots, smooth=choice.smooth)
+        if built.pivots is not None and built.pivots.size * built.basis.n_columns > _MOST_NUMBERS:
+            built = built.keep(np.sort(built.pivots))
         dense = DenseDesign(np.ascontiguousarray(coordinates.columns(rows)))
 
-        def path(y: Array, near: Array | None, report: Reporter) -> Path:
+        def ask(y: Array) -> Problem:
+            free = self.fit_intercept
+            return Problem(dense.share(), y, likelihood, Jeffreys(), weight, free, copies=copies)
+
+        def refer(y: Array, near: Array | None) -> Reference:
+            problem = ask(y)
+            return self._calibrate(Reference.fit(coordinates, problem, choice.multiple, near), problem)
+
+        def path(outputs: Sequence[int], report: Reporter) -> Path:
             report.begin()
-            began = time.perf_counter()
-            problem = Problem(
-                dense.share(), y, likelihood, Jeffreys(), weight, self.fit_intercept, copies=copies
-            )
-            reference = self._calibrate(Reference.fit(coordinates, problem, precision, near), problem)
-            found = self._path(reference, problem, built)
+            problem = ask(targets[outputs[0]])
+            found = self._path([references[k] for k in outputs], problem, built)
             if isinstance(coordinates, FeatureMap) and is_wide(*rows.shape):
                 found = self._or_sparser(found, problem, built, rows)
             found = found.report(report, began)
             report.end()
             return found
 
-        jobs = (delayed(path)(*output) for output in zip(targets, latents, reports, strict=True))
-        self._paths: list[Path] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        began = time.perf_counter()
+        work = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        references = work(
+            delayed(refer)(*output) for output in zip(targets, choice.latents, strict=True)
+        )
+        self._put_together(references, targets, weight)
+        self._paths: list[Path] = work(
+            delayed(path)(*group) for group in zip(together, reports, strict=True)
+        )
         end_reports()
         self._built = built._replace(design=None)  # type: ignore[arg-type]
-        self.reference_: list[Any] = [path.reference for path in self._paths]
+        self.reference_: list[Any] = [one for path in self._paths for one in path.references]
+        self._put_together(self.reference_, targets, weight)  # a sparser one may have come in
         self.path_ = [
             Point(size, float(nats), output)
             for output, path in enumerate(self._paths)
             for size, nats in enumerate(path.nats)
         ]
         self._settle([path.size(self.tolerance_, self._price) for path in self._paths])
+
+    def _publish_kernel(self, family: Family | None, choice: Choice) -> None:
+        for stale in ("gamma_", "kernel_", "feature_scales_"):  # of a fit with another kernel
+            self.__dict__.pop(stale, None)
+        if family is not None:
+            self.gamma_ = family.gamma_at(choice.width)
+            self.kernel_ = family.kernel_at(choice.width, choice.theta)
+            self.feature_scales_ = np.where(family.unit > 0, choice.theta, 0.0)
 
     def _copies(self, X: Any, weight: Array, targets: Sequence[Array]) -> Index | None:
         """Return which rows are left out together, if not each by itself; see :class:`Problem`."""
@@ -238,35 +218,43 @@ class LaconicBase(KernelModel):
 
     def _or_sparser(self, dense: Path, problem: Problem, built: Built, X: Array) -> Path:
         """Return the path whose few features predict rows left out best, if clearly better."""
-        features: Any = replace(dense.reference.coordinates, turn=None)  # type: ignore[union-attr]
+        features: Any = replace(dense.references[0].coordinates, turn=None)
         Z = features.columns(X)
         paths = []
         for reference in sparse_references(features, replace(problem, design=DenseDesign(Z)), Z):
             kept: Any = reference.coordinates
             few = replace(problem, design=DenseDesign(kept.columns(X)))
-            paths.append(self._path(self._calibrate(reference, problem), few, built, kept.source))
+            paths.append(self._path([self._calibrate(reference, problem)], few, built, kept.source))
 
         def says(path: Path) -> Array:
             lost = path.nats[path.size(self.tolerance_, self._price)]
-            reference: Any = path.reference
-            return np.asarray(reference.left_out(problem.y)) - float(lost)
+            return path.references[0].left_out(problem.y) - float(lost)
 
         best = max(paths, key=lambda path: float(problem.weight @ says(path)))
         return best if is_clear(says(best) - says(dense), problem.weight) else dense
 
     def _path(
-        self, reference: Reference, dense: Problem, built: Built, among: Index | None = None
+        self,
+        references: Sequence[Reference],
+        dense: Problem,
+        built: Built,
+        among: Index | None = None,
     ) -> Path:
-        """Return the models of every size, on some of the columns if not on all."""
-        share, most = dense.weight / dense.weight.sum(), self._most(dense.weight.size)
-        r = dense.weight * self._precision(reference, share)
-        r = np.maximum(r, _LEAST_PRECISION * r.max(initial=0.0))
-        elsewhere, part = unseen_rows(reference, dense, r)
+        """Return the models of every size that say what references say, on some columns if not on all.
+
+        Where several share their columns these are chosen as if all latents counted with the same
+        precision at a row, the mean of theirs: it only decides who is in, and is as good as their own
+        (of as many kernels), at the price of one of them. Weights are found under each one's own.
+        """
+        share = dense.weight / dense.weight.sum()
+        most = self.max_kernels or most_kept(dense.weight.size, len(references))
+        precisions = [self._row_precision(reference, dense.weight, share) for reference in references]
+        elsewhere, part = unseen_rows(references[0], dense, precisions[0])
         design = built.design.share()
         columns = best_columns(
             design if among is None else design.keep(among),
-            (1 - part) * r,
-            reference.m,
+            (1 - part) * np.mean(precisions, axis=0),
+            np.column_stack([reference.m for reference in references]),
             intercept=self.fit_intercept,
             most=_LOOK_FURTHER * most,
             enough=min(_ENOUGH * self.tolerance_, _NOTHING) * float(dense.weight.sum()),
@@ -275,14 +263,19 @@ class LaconicBase(KernelModel):
         )[: most + 1]
         if among is not None:
             columns = [among[index] for index in columns]
-        return self._project(reference, dense, built, r, columns, elsewhere, part)
+        return self._project(references, dense, built, precisions, columns, elsewhere, part)
+
+    def _row_precision(self, reference: Reference, weight: Array, share: Array) -> Array:
+        """Return with which precision the latent counts at each row, never none."""
+        r = weight * self._precision(reference, share)
+        return np.asarray(np.maximum(r, _LEAST_PRECISION * r.max(initial=0.0)))
 
     def _project(
         self,
-        reference: Reference,
+        references: Sequence[Reference],
         dense: Problem,
         built: Built,
-        r: Array,
+        precisions: Sequence[Array],
         columns: list[Index],
         elsewhere: Elsewhere | None,
         part: float,
@@ -290,37 +283,51 @@ class LaconicBase(KernelModel):
         """Return the models on these sets of columns, and what each loses."""
         used = np.unique(np.concatenate(columns))
         Phi = built.design.keep(used).matvec(np.eye(used.size))
-        projection = Projection.of(
-            Phi,
-            (1 - part) * r,
-            reference.m,
-            dense.design,
-            reference.posterior,
-            intercept=self.fit_intercept,
-            elsewhere=None if elsewhere is None else elsewhere.of(used),
-        )
+        projections = [
+            Projection.of(
+                Phi,
+                (1 - part) * r,
+                reference.m,
+                dense.design,
+                reference.posterior,
+                intercept=self.fit_intercept,
+                elsewhere=None if elsewhere is None else elsewhere.of(used),
+            )
+            for reference, r in zip(references, precisions, strict=True)
+        ]
         total = float(dense.weight.sum())
-        share = dense.weight / total
+        judges = rows_to_judge(references[0].m)
+        seen, Phi = [reference.at(judges) for reference in references], Phi[judges]
+        share = dense.weight[judges] / dense.weight[judges].sum()
+        lost_with = self._loss(seen, share)
+
+        def onto(at: Index, here: Array, output: int) -> tuple[GaussianPosterior, Latent]:
+            reference, posterior = seen[output], projections[output].onto(at)
+            m, v = posterior.latent(here)
+            posterior, v = posterior.as_wide_as(
+                reference.around_rows(share), v, precisions[output][judges]
+            )
+            return self._own_up(reference, share, posterior, m), (m, v)
+
         posteriors, nats = [], []
         for index in columns:
             at = np.searchsorted(used, index)
-            posterior = projection.onto(at)
-            m, v = posterior.latent(Phi[:, at])
-            posterior, v = posterior.as_wide_as(reference.around_rows(share), v, r)
-            posterior = self._own_up(reference, share, posterior, m)
-            lost = (1 - part) * float(share @ self._lost(reference, share, m, v))
+            here = Phi[:, at]
+            models = [onto(at, here, output) for output in range(len(references))]
+            lost = (1 - part) * float(share @ lost_with([latent for _, latent in models]))
             if elsewhere is not None:
-                lost += elsewhere.missed(index, posterior.mean) / total
-            posteriors.append(posterior)
+                lost += elsewhere.missed(index, models[0][0].mean) / total
+            posteriors.append([posterior for posterior, _ in models])
             nats.append(max(lost, 0.0))
-        return Path(reference, reference.likelihood, columns, posteriors, np.array(nats))
+        likelihoods = [reference.likelihood for reference in references]
+        return Path(list(references), likelihoods, columns, posteriors, np.array(nats))
 
     # ---- publish --------------------------------------------------------------------------
 
     def _settle(self, sizes: Sequence[int]) -> None:
-        """Become the models of these sizes."""
-        fits = []
-        for output, (size, path) in enumerate(zip(sizes, self._paths, strict=True)):
+        """Become the models of these sizes, one for each path."""
+        self._sizes, fits = list(sizes), []
+        for number, (size, path) in enumerate(zip(sizes, self._paths, strict=True)):
             lost = path.nats[size]
             kind = "features" if self.kernel is None else "kernels"
             message = (
@@ -331,24 +338,20 @@ class LaconicBase(KernelModel):
                 path.size(self.tolerance_, self._price) != size
             )  # by somebody who knows that there are more
             if lost > self.tolerance_ and not asked:
-                ended = path.reference is not None and len(path.nats) <= self._most(
-                    path.reference.m.size
+                most = (
+                    self._most(path.references[0].m.size, len(path.references)) if path.references else 0
                 )
-                message += f" No larger set of {kind} comes closer." if ended else _MORE
-            history = [Record(k + 1, -nats, k, 0.0, output) for k, nats in enumerate(path.nats)]
-            fits.append(
-                Fit(
-                    path.columns[size],
-                    path.posteriors[size],
-                    path.likelihood,
-                    Status(True, message),
-                    history,
+                message += f" No larger set of {kind} comes closer." if len(path.nats) <= most else _MORE
+            history = [Record(k + 1, -nats, k, 0.0, number) for k, nats in enumerate(path.nats)]
+            for posterior, likelihood in zip(path.posteriors[size], path.likelihoods, strict=True):
+                fits.append(
+                    Fit(path.columns[size], posterior, likelihood, Status(True, message), history)
                 )
-            )
+                history = []  # is told once
         self._publish(fits, self._built.basis, self._built.centre, self._built.note)
 
     def with_kernels(self, k: int) -> Self:
-        """Return the model with this many kernels (or features) for each output, without refitting.
+        """Return the model with this many kernels (or features for each output), without refitting.
 
         Parameters
         ----------
@@ -380,7 +383,7 @@ class LaconicBase(KernelModel):
         """
         check_is_fitted(self)
         other = copy(self)
-        sizes = [columns.size for columns in self._columns]
+        sizes = self._sizes
         paths = [path.until(size) for path, size in zip(self._paths, sizes, strict=True)]
         basis, used = self._built.basis, np.arange(self._built.basis.n_columns)
         if self.kernel is not None:  # features are but their numbers

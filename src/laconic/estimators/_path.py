@@ -16,17 +16,35 @@ from ._reference import Reference
 
 # Nats a row that may be lost if nobody says otherwise, and those that win another kernel its place:
 # where each takes little away the path would be long, and where it takes much away it soon ends.
-# What is lost of several outputs adds up.
-_FEATURES_LOSE, _KERNELS_LOSE, _OUTPUT_LOSES, _KERNEL_WINS = 0.002, 0.004, 0.002, 0.0002
+_FEATURES_LOSE, _KERNELS_LOSE, _KERNEL_WINS = 0.002, 0.004, 0.0002
+
+# Columns that may be kept if nobody says otherwise: the first number, or the second if several outputs
+# share them, more with so many rows for each, and no more than the last.
+_MOST, _MOST_SHARED, _ROWS_EACH, _NO_MORE = 64, 128, 30, 200
+# Rows by which the models of a path are judged; of more than that so many.
+_JUDGES = 5_000
 
 
-def allowance(tolerance: float | None, features: bool, outputs: int) -> tuple[float, float]:
+def allowance(tolerance: float | None, features: bool) -> tuple[float, float]:
     """Return the nats that may be lost, and those that a column beyond that has to win."""
     if tolerance is not None:
         return tolerance, 0.0
     if features:
         return _FEATURES_LOSE, 0.0
-    return (_KERNELS_LOSE if outputs == 1 else _OUTPUT_LOSES), _KERNEL_WINS
+    return _KERNELS_LOSE, _KERNEL_WINS
+
+
+def most_kept(n_rows: int, n_outputs: int) -> int:
+    """Return how many columns may be kept."""
+    return min(max(_MOST if n_outputs == 1 else _MOST_SHARED, n_rows // _ROWS_EACH), _NO_MORE)
+
+
+def rows_to_judge(latent: Array) -> Index:
+    """Return the rows that judge: all, or many at even steps from the lowest latent to the highest."""
+    n = latent.size
+    if n <= _JUDGES:
+        return np.arange(n)
+    return np.sort(np.argsort(latent, kind="stable")[np.linspace(0, n - 1, _JUDGES).astype(np.intp)])
 
 
 class Point(NamedTuple):
@@ -39,12 +57,12 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Path:
-    """The models of one output, of none of the columns, one, two, ..."""
+    """The models of none of the columns, one, two, ..., for one output or several that share them."""
 
-    reference: Reference | None  # none once it was left behind
-    likelihood: Likelihood
+    references: list[Reference]  # of each output; none once they were left behind
+    likelihoods: list[Likelihood]
     columns: list[Index]
-    posteriors: list[GaussianPosterior]
+    posteriors: list[list[GaussianPosterior]]  # of each size, one for each output
     nats: Array
 
     def until(self, size: int) -> Path:
@@ -54,9 +72,9 @@ class Path:
         return replace(self, columns=columns, posteriors=posteriors, nats=nats)
 
     def without_reference(self, used: Index) -> Path:
-        """Return the path without its reference, on these columns, which are all that it needs."""
+        """Return the path without its references, on these columns, which are all that it needs."""
         columns = [np.searchsorted(used, index) for index in self.columns]
-        return replace(self, reference=None, columns=columns)
+        return replace(self, references=[], columns=columns)
 
     def size(self, tolerance: float, price: float = 0.0) -> int:
         """Return the smallest size that loses no more than this; the best if there is none.

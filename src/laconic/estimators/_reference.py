@@ -21,6 +21,8 @@ from ..solvers import Problem
 _NEGLIGIBLE = 1e-3
 # The part of a row's variance under the prior that may be missing where other rows span it.
 _SPANNED = 2e-6
+# Numbers of a block of coordinates.
+_ENTRIES = 1 << 22
 # How far from one a stretch usually is, in logarithms, and how far it may be.
 _USUAL, _STRETCH = 0.3, (0.5, 4.0)
 # Half the distance at which its slope is taken.
@@ -93,9 +95,17 @@ class KernelMap:
         return np.asarray(np.maximum((1 - _SPANNED) * self.kernel.diag(X) - inside, 0.0))
 
     def columns(self, X: Any) -> Array:
-        """Return the coordinates of each row."""
-        c = self.triangle.solve(np.asarray(self.kernel(self.rows, X), dtype=np.float64)).T
-        return c if self.turn is None else np.asarray(c @ self.turn)
+        """Return the coordinates of each row, a block at a time: all of them are large enough."""
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        size = self.triangle.lower.shape[0] if self.turn is None else self.turn.shape[1]
+        found = np.empty((X.shape[0], size))
+        step = max(1, _ENTRIES // max(self.triangle.lower.shape[0], 1))
+        for start in range(0, X.shape[0], step):
+            part = slice(start, start + step)
+            K = np.asarray(self.kernel(self.rows, X[part]), dtype=np.float64)
+            c = self.triangle.solve(K).T
+            found[part] = c if self.turn is None else c @ self.turn
+        return found
 
 
 @dataclass(frozen=True)
@@ -178,7 +188,7 @@ class Reference:
         posterior = GaussianPosterior.from_ridge(mode.posterior)
         v = mode.ridge.latent_variance(mode.problem.design, mode.r)
         unseen = 1 / float(mode.alpha[0]) if mode.alpha.size else 0.0
-        left = leave_one_out(mode)
+        left = leave_one_out(mode, v)
         return cls(coordinates, posterior, mode.likelihood, mode.f, v, *left, multiple, unseen=unseen)
 
     @property
@@ -198,6 +208,11 @@ class Reference:
         tiny = np.finfo(float).tiny
         wider = np.log(np.maximum(self.left_v, tiny) / np.maximum(self.at_new_rows, tiny))
         return np.asarray(self.at_new_rows * np.exp(share @ wider))
+
+    def at(self, rows: Index) -> Self:
+        """Return the reference as if only these rows had been asked for."""
+        m, v, left_m, left_v = (values[rows] for values in (self.m, self.v, self.left_m, self.left_v))
+        return replace(self, m=m, v=v, left_m=left_m, left_v=left_v)
 
     def left_out(self, y: Array) -> Array:
         """Return the log probability of each target as if its row had not been seen."""

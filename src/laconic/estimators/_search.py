@@ -1,4 +1,4 @@
-"""Width, precision and weights of the features, by how well the reference predicts."""
+"""How well references of one width, one precision and one prior predict, and where the best one is."""
 
 from __future__ import annotations
 
@@ -16,11 +16,6 @@ from ..solvers import Problem
 from ._coupling import answers, best_coupling, couple
 from ._family import Coordinates
 
-# More rows than this do not change by much what is best: so many at even steps are taken. Of more than
-# so many outputs each tells something, and fewer rows do, at the same price.
-_MOST_ROWS, _MANY_OUTPUTS = 600, 3
-# The end of the search may see so many times as many, if there are at least so many.
-_MORE, _WORTH = 4, 2
 # A step has to gain so many nats a row to be taken, or a flat hill would be walked to its end.
 _GAIN = 1e-4
 # What the evidence counts beside rows left out, and what is too flat for a parabola.
@@ -29,9 +24,6 @@ _EVIDENCE, _FLAT = 0.5, 1e-6
 _CLEAR = float(np.log(1000))
 # Modes that are only compared need not be exact beyond this many nats.
 _NEAR = 1e-3
-# Fewer rows than this do not tell which features matter more; and they have to tell it so clearly, in
-# standard errors of what is gained.
-_FEWEST_ROWS, _CLEARLY = 100, 2.0
 
 # Powers of two of the width, and powers of the square root of ten of the precision: where they are
 # searched, where the search begins, and the widths at which it looks, since there may be several hills.
@@ -190,6 +182,19 @@ class Search:
             best = max(best, top(width, start[1]), key=self.score)
         return self._uphill(best, widths)
 
+    def refine(self, point: Point) -> Point:
+        """Return the best of the points beside each other from one that is not far from it.
+
+        A climb finds the best precision of every width that it looks at. This one takes a step in
+        either: a third of the points, where each has the price of many outputs.
+        """
+
+        def around(at: Point) -> list[Point]:
+            beside = [(at[0] + i, at[1] + j) for i, j in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+            return [p for p in beside if _inside(p) and (self.widths or p[0] == at[0])]
+
+        return self._uphill(point, around)
+
     def best_precision(self, point: Point) -> Point:
         """Return the best point of the same width, from this one."""
 
@@ -249,65 +254,3 @@ def smoother(search: Search, point: Point) -> tuple[Search, Point]:
         return search, point
     best = other.climb(near)
     return (other, best) if other.score(best) > search.score(point) + clear else (search, point)
-
-
-def rows_to_search(X: Any, n_outputs: int) -> tuple[Index, Index]:
-    """Return rows to search with and rows to end with, in an order that does not depend on theirs."""
-    enough = _MOST_ROWS * min(1.0, _MANY_OUTPUTS / n_outputs) ** (1 / 3)
-    direction = np.random.default_rng(0).normal(size=X.shape[1])
-    order = np.argsort(X @ direction, kind="stable")
-
-    def at_even_steps(most: float) -> Index:
-        few = min(X.shape[0], round(most))
-        return np.asarray(order[np.linspace(0, X.shape[0] - 1, few).astype(np.intp)])
-
-    few = at_even_steps(enough)
-    worth = X.shape[0] >= _WORTH * few.size
-    return few, at_even_steps(_MORE * enough) if worth else few
-
-
-def weigh_features(search: Search, point: Point, unit: Array) -> Array | None:
-    r"""Return the weights under which features count by how steeply the latent rises along them.
-
-    :math:`\theta_j \propto \sum_i (\partial f/\partial x_j)^2(x_i)`, in the units of the features: one
-    step of a recursive feature machine [R24]_. Its own rows would flatter it, so the weights that one
-    half of the rows gives have to make the other half's predictions clearly better, both ways.
-
-    Parameters
-    ----------
-    search : Search
-        With the features weighing alike.
-    point : (int, int)
-        Where its best model is.
-    unit : ndarray of shape (p,)
-        The squared unit of each feature, zero for one that does not vary.
-
-    Returns
-    -------
-    ndarray of shape (p,) or None
-        Weights of mean one over the features that vary; ``None`` if it does not help.
-
-    References
-    ----------
-    .. [R24] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin, Mechanism for feature learning in
-       neural networks and backpropagation-free machine learning models, Science 383 (2024).
-    """
-    varies = unit > 0
-    if search.X.shape[0] < _FEWEST_ROWS or varies.sum() < 2:
-        return None
-
-    def theta(part: Search, at: Point) -> Array:
-        steep = part.steepness(at) * unit
-        return np.asarray(steep / steep[varies].mean()) if steep.any() else varies.astype(float)
-
-    # The width of all rows is close to that of half of them.
-    halves = [search.on(np.arange(first, search.X.shape[0], 2)).at_one_width() for first in (0, 1)]
-    best = [half.climb(point) for half in halves]
-    gained = np.zeros(0)
-    for k, half in enumerate(halves):
-        other = half.weighing(theta(halves[1 - k], best[1 - k]))
-        gain = half.weight * (other.left_out(other.climb(best[k])) - half.left_out(best[k]))
-        gained = np.append(gained, gain)
-        if gained.mean() * np.sqrt(gained.size) <= _CLEARLY * gained.std():
-            return None
-    return theta(search, point)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,8 +15,8 @@ from ..likelihoods import Binary, Gaussian
 from ..posterior import GaussianPosterior
 from ..solvers import Problem
 from ._callbacks import with_callbacks
-from ._coupling import answers, best_coupling
-from ._laconic import LaconicBase
+from ._coupling import answers, best_coupling, couple
+from ._laconic import LaconicBase, Latent
 from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
 from ._reference import Reference, best_stretch
 from ._threads import one_blas_thread
@@ -47,13 +47,13 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     tolerance : float or "auto", default="auto"
         What the sparse model may lose: the mean Kullback-Leibler divergence between its probabilities
         and the reference's, in nats per observation; the fewest kernels within it are taken. ``"auto"``
-        is 0.004, or 0.002 for each of several outputs, and beyond that as many kernels as win another
-        0.0002 each; of features, 0.002.
+        is 0.004, and beyond that as many kernels as win another 0.0002 each; of features, 0.002.
     weigh_features : bool, default=True
         Whether a feature may count for more than another in the distance between rows. It does if the
         weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
-        Most kernels (or features) for each output; ``None`` is 64, or one for 30 rows up to 200.
+        Most kernels (or features for each output); ``None`` is 64, for more than two classes 128, or
+        one for 30 rows up to 200.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
@@ -72,7 +72,8 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     ----------
     classes_ : ndarray of shape (n_classes,)
     path_ : list of Point
-        ``kernels, nats, output``: what the model of each size loses.
+        ``kernels, nats, output``: what the model of each size loses. Classes share their kernels, and
+        so one path, of output 0; features are chosen for each class by itself.
     reference_ : list of Reference
         The dense model of each output (a sparse one where ``kernel=None``, features are many for their
         rows, and that predicts better); ``reference_[0].latent(X)`` is its latent's mean and variance,
@@ -152,14 +153,16 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
         targets = self._encode(y)
         self._solve(X, weight, targets, likelihood)
-        self.coupling_ = self._couple(np.stack(targets), weight) if len(targets) > 1 else 0.0
         return self
 
-    def _couple(self, targets: Array, weight: Array) -> float:
-        """Return how the answers of more than two references are best put together."""
-        left = [(reference.left_m, reference.left_v) for reference in self.reference_]
-        yes, no = answers(self.reference_[0].likelihood, left)
-        return best_coupling(yes, no, targets.argmax(axis=0), weight)
+    def _put_together(
+        self, references: Sequence[Reference], targets: Sequence[Array], weight: Array
+    ) -> None:
+        self.coupling_ = 0.0
+        if len(references) > 1:
+            left = [(reference.left_m, reference.left_v) for reference in references]
+            yes, no = answers(references[0].likelihood, left)
+            self.coupling_ = best_coupling(yes, no, np.stack(targets).argmax(axis=0), weight)
 
     def _copies(self, X: Any, weight: Array, targets: Sequence[Array]) -> Index | None:
         """Leave out all copies of a row: one that stays would tell the label of the one left out.
@@ -189,13 +192,18 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         )
         return np.asarray(information * ((ahead - behind) / (2 * _STEP)) ** 2)
 
-    def _lost(self, reference: Reference, share: Array, m: Array, v: Array) -> Array:
-        """Return the divergence between the reference's probabilities and others."""
-        binary: Any = reference.likelihood
-        t, other = binary.moderate(reference.m, reference.v), binary.moderate(m, v)
-        log_p = np.stack([binary.log_link(y * t) for y in (-1, 1)])
-        log_q = np.stack([binary.log_link(y * other) for y in (-1, 1)])
-        return np.asarray((np.exp(log_p) * (log_p - log_q)).sum(axis=0))
+    def _loss(self, references: Sequence[Reference], share: Array) -> Callable[[list[Latent]], Array]:
+        """Return the divergence between the probabilities that references have and others."""
+
+        def log_proba(latents: list[Latent]) -> Array:
+            yes, no = answers(references[0].likelihood, latents)
+            if len(latents) == 1:  # of two classes, or of a class and all others
+                return np.column_stack([no, yes])
+            return couple(yes, no, self.coupling_)
+
+        log_p = log_proba([(reference.m, reference.v) for reference in references])
+        p = np.exp(log_p)
+        return lambda latents: np.asarray((p * (log_p - log_proba(latents))).sum(axis=1))
 
 
 class LaconicRegressor(GaussianPredictions, LaconicBase):
@@ -307,9 +315,10 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         noise: Any = reference.likelihood
         return np.full_like(reference.m, 1 / float(noise.noise + share @ reference.at_new_rows))
 
-    def _lost(self, reference: Reference, share: Array, m: Array, v: Array) -> Array:
+    def _loss(self, references: Sequence[Reference], share: Array) -> Callable[[list[Latent]], Array]:
         """Return the squared difference of the means over twice the predictive variance."""
-        return 0.5 * self._precision(reference, share) * (m - reference.m) ** 2
+        half, m = 0.5 * self._precision(references[0], share), references[0].m
+        return lambda latents: half * (latents[0][0] - m) ** 2
 
     def _own_up(
         self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array

@@ -85,7 +85,7 @@ class ProjectionDisplay:
         names = [str(name) for name in model.classes_] if outputs > 1 else [""]
         display = cls(
             paths,
-            chosen=[posterior.mean.size for posterior in model.posteriors_],
+            chosen=[posterior.mean.size for posterior in model.posteriors_[:outputs]],
             tolerance=model.tolerance_,
             names=names,
             what="features" if model.kernel is None else "kernels",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -51,7 +52,8 @@ def fit_shared(
         A mode of the same problem to begin at.
     gain : float, optional
         Nats that a step of Newton's method has to gain to be followed by another; by default the last
-        digit.
+        digit. Such a mode is for comparing: of products it has the variance of the latent at each row,
+        and not that of the weights.
     latent : ndarray of shape (n,), optional
         The latent of other columns at the same rows, to begin near if no mode is.
     products : ndarray of shape (n, n), optional
@@ -73,11 +75,11 @@ def fit_shared(
         w, b = _towards(problem, alpha, latent, until["solve"])
     mode = find_mode(problem, alpha, empty.likelihood, w, b, **until)
     likelihood = _most_probable(mode)
-    if likelihood is mode.likelihood:
-        return mode
-    curvature = likelihood.evaluate(problem.y, mode.f)[2]
-    alpha = alpha * (float(problem.weight @ curvature) / float(mode.r.sum()))
-    return find_mode(problem, alpha, likelihood, mode.w, mode.b, **until)
+    if likelihood is not mode.likelihood:
+        curvature = likelihood.evaluate(problem.y, mode.f)[2]
+        alpha = alpha * (float(problem.weight @ curvature) / float(mode.r.sum()))
+        mode = find_mode(problem, alpha, likelihood, mode.w, mode.b, **until)
+    return mode if products is None or gain is not None else _with_weights(mode)
 
 
 def row_products(design: Design) -> Array | None:
@@ -105,15 +107,22 @@ def _ridge_of_rows(
         centre, level, spread = design.rmatvec(r) / total, float(r @ z) / total, 1 / total
         aside = products @ r / total
         aside -= 0.5 * float(r @ aside) / total
-    T, t, half, _ = design.compress(variance[0] * r, z - level)
+    half = np.sqrt(variance[0] * r)
     matrix: Array = half[:, None] * products
     matrix *= half
     matrix.flat[:: r.size + 1] += 1.0
     factor = Factor(less_outers(matrix, half, half * aside))
-    pull = half * factor.solve(t)
+    pull = half * factor.solve(half * (z - level))
     weights = design.rmatvec(pull) - centre * pull.sum()
-    b, dual = level - float(centre @ weights), T - np.outer(half, centre)
-    return Ridge(weights, b, centre, spread, np.sqrt(variance), factor, dual)
+    unused = np.empty((r.size, 0))  # T itself takes three passes, and no step needs it
+    b = level - float(centre @ weights)
+    return Ridge(weights, b, centre, spread, np.sqrt(variance), factor, unused)
+
+
+def _with_weights(mode: Mode) -> Mode:
+    """Return a mode that was found from products with what the variance of its weights follows from."""
+    T, _, half, _ = mode.problem.design.compress(mode.r / mode.alpha[0], mode.f)
+    return replace(mode, ridge=replace(mode.ridge, dual=T - np.outer(half, mode.ridge.centre)))
 
 
 def _towards(problem: Problem, alpha: Array, f: Array, solve: Solve) -> tuple[Array, float]:
@@ -135,15 +144,17 @@ def _most_probable(mode: Mode) -> Likelihood:
     return mode.likelihood.refit(problem.y, mode.f, problem.weight, problem.intercept, v)
 
 
-def leave_one_out(mode: Mode) -> tuple[Array, Array]:
+def leave_one_out(mode: Mode, v: Array | None = None) -> tuple[Array, Array]:
     r"""Return mean and variance of each row's latent as if the row had not been seen.
 
     The row's own Gaussian, of precision :math:`r_i` and target :math:`z_i`, is taken from the posterior:
     :math:`1/v_{-i} = 1/v_i - r_i`, :math:`m_{-i}/v_{-i} = m_i/v_i - r_i z_i`. Exact for Gaussian noise,
     and close for Laplace's approximation. Of a row that was seen more than once, one copy is left out;
     all of them if the problem knows ``copies``: their Gaussians are of one latent, and add up.
+    The variances :math:`v_i`, if they are known, need not be found again.
     """
-    v, copies = mode.ridge.latent_variance(mode.problem.design, mode.r), mode.problem.copies
+    v = mode.ridge.latent_variance(mode.problem.design, mode.r) if v is None else v
+    copies = mode.problem.copies
     if copies is None:
         own = v * mode.r / np.maximum(mode.problem.weight, 1.0)
         pull = own * mode.target

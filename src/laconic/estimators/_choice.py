@@ -1,0 +1,159 @@
+"""The reference to project: width, precision, prior and weights of features, by rows left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._protocols import Array, Index, Likelihood
+from ._family import Coordinates
+from ._search import LOOK, START, Point, Search, multiple, smoother
+
+# More rows than this do not change by much what is best: so many at even steps are taken. Of more than
+# so many outputs each tells something, and fewer rows do, at the same price.
+_MOST_ROWS, _MANY_OUTPUTS = 600, 3
+# The end of the search may see so many times as many, if there are at least so many.
+_MORE, _WORTH = 4, 2
+# Fewer rows than this do not tell which features matter more; and they have to tell it so clearly, in
+# standard errors of what is gained.
+_FEWEST_ROWS, _CLEARLY = 100, 2.0
+
+
+class Choice(NamedTuple):
+    """What rows left out say of the reference."""
+
+    width: float  # a power of two
+    theta: Array  # weights of the features
+    multiple: float  # the precision, in the units of fit_shared
+    smooth: bool  # whether the prior is that of weights on all kernels
+    latents: list[Array | None]  # near which those of the outputs are, if all rows were looked at
+
+
+def choose(
+    coordinates: Coordinates,
+    X: Any,
+    targets: Sequence[Array],
+    weight: Array,
+    likelihood: Likelihood,
+    *,
+    intercept: bool,
+    weigh: bool,
+    copies: Index | None = None,
+) -> Choice:
+    """Settle the reference by how well it predicts rows left out.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+        The kernels, or the features, that there are.
+    X, targets, weight : rows, a target of theirs for each output, and what each row counts
+    likelihood : Likelihood
+    intercept : bool
+        Whether there is a free intercept.
+    weigh : bool
+        Whether features may weigh differently.
+    copies : ndarray or None
+        Rows that are left out together, see :class:`~laconic.solvers._problem.Problem`.
+
+    Returns
+    -------
+    Choice
+    """
+    family, (few, more) = coordinates.family, rows_to_search(X, len(targets))
+    searched = family is not None and family.gamma is None
+    alike = np.ones(X.shape[1])
+    everywhere = Search(
+        coordinates, searched, X, targets, weight, likelihood, intercept, alike, copies=copies
+    )
+    search, rows = everywhere.on(few), few
+    if family is not None and not family.positive:
+        search = search.smoothed()  # no process has such a covariance
+    point = search.climb(START, LOOK)
+    if family is None:
+        latents = search.everywhere(point, rows, X.shape[0])
+        return Choice(0.0, alike, multiple(point), False, latents)
+    if not search.smooth and len(targets) == 1:
+        search, point = smoother(search, point)
+    if searched and family.radial and weigh:
+        theta = weigh_features(search, point, family.unit)
+        if theta is not None:
+            search = search.weighing(theta)
+            if len(targets) == 1:  # or else the next climb finds it
+                point = search.climb(point)
+    search = search.together()
+    if search.coupled:
+        point = search.climb(point, LOOK)
+        if not search.smooth:
+            search, point = smoother(search, point)
+    if more.size > few.size:  # the more rows, the narrower the best kernel
+        everywhere = replace(everywhere, theta=search.theta, smooth=search.smooth)
+        search, rows = everywhere.on(more).together(), more
+        point = search.refine(point) if search.coupled else search.climb(point)
+    width, precision = search.summit(point)
+    latents = search.everywhere(point, rows, X.shape[0])
+    return Choice(width, search.theta, multiple((width, precision)), search.smooth, latents)
+
+
+def rows_to_search(X: Any, n_outputs: int) -> tuple[Index, Index]:
+    """Return rows to search with and rows to end with, in an order that does not depend on theirs."""
+    enough = _MOST_ROWS * min(1.0, _MANY_OUTPUTS / n_outputs) ** (1 / 3)
+    direction = np.random.default_rng(0).normal(size=X.shape[1])
+    order = np.argsort(X @ direction, kind="stable")
+
+    def at_even_steps(most: float) -> Index:
+        few = min(X.shape[0], round(most))
+        return np.asarray(order[np.linspace(0, X.shape[0] - 1, few).astype(np.intp)])
+
+    few = at_even_steps(enough)
+    worth = X.shape[0] >= _WORTH * few.size
+    return few, at_even_steps(_MORE * enough) if worth else few
+
+
+def weigh_features(search: Search, point: Point, unit: Array) -> Array | None:
+    r"""Return the weights under which features count by how steeply the latent rises along them.
+
+    :math:`\theta_j \propto \sum_i (\partial f/\partial x_j)^2(x_i)`, in the units of the features: one
+    step of a recursive feature machine [R24]_. Its own rows would flatter it, so the weights that one
+    half of the rows gives have to make the other half's predictions clearly better, both ways.
+
+    Parameters
+    ----------
+    search : Search
+        With the features weighing alike.
+    point : (int, int)
+        Where its best model is.
+    unit : ndarray of shape (p,)
+        The squared unit of each feature, zero for one that does not vary.
+
+    Returns
+    -------
+    ndarray of shape (p,) or None
+        Weights of mean one over the features that vary; ``None`` if it does not help.
+
+    References
+    ----------
+    .. [R24] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin, Mechanism for feature learning in
+       neural networks and backpropagation-free machine learning models, Science 383 (2024).
+    """
+    varies = unit > 0
+    if search.X.shape[0] < _FEWEST_ROWS or varies.sum() < 2:
+        return None
+
+    def theta(part: Search, at: Point) -> Array:
+        steep = part.steepness(at) * unit
+        return np.asarray(steep / steep[varies].mean()) if steep.any() else varies.astype(float)
+
+    # The width of all rows is close to that of half of them.
+    halves = [search.on(np.arange(first, search.X.shape[0], 2)).at_one_width() for first in (0, 1)]
+    best = [half.climb(point) for half in halves]
+    gained = np.zeros(0)
+    for k, half in enumerate(halves):
+        other = half.weighing(theta(halves[1 - k], best[1 - k]))
+        gain = half.weight * (other.left_out(other.climb(best[k])) - half.left_out(best[k]))
+        gained = np.append(gained, gain)
+        if gained.mean() * np.sqrt(gained.size) <= _CLEARLY * gained.std():
+            return None
+    return theta(search, point)
