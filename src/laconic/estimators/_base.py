@@ -12,7 +12,9 @@ from .._component import is_count, resolve
 from .._protocols import Array, Basis, Likelihood, Prior
 from ..basis import Monomials, WithConstant
 from ..design import Built, build_design
+from ..likelihoods import Binary
 from ..priors import REGISTRY as PRIORS
+from ..priors import Jeffreys
 from ..priors import Prior as PriorComponent
 from ..solvers import Problem, Solver, choose_solver, rank_tolerance
 from ._callbacks import begin_reports
@@ -69,6 +71,19 @@ class SparseBayesBase(KernelModel):
         bound = unbound.bind(n_columns, kernel=self.kernel is not None)
         return unbound, bound, choose_solver(self.solver, bound)
 
+    @property
+    def _free_intercept(self) -> bool:
+        return bool(self.fit_intercept and not self.penalize_intercept)
+
+    def _spares_intercept(self, likelihood: Likelihood) -> bool:
+        """Return whether the intercept is left out where it is not worth a kernel's price.
+
+        Of classes, whose latent has a zero of its own, on kernels, and under a prior that has a price.
+        """
+        prior = resolve("prior", self.prior, PRIORS, PriorComponent)
+        classes = isinstance(likelihood, Binary) and isinstance(prior, Jeffreys)
+        return self._free_intercept and self.kernel is not None and classes
+
     def _prepare(self, question: Question, tol: float | None = None) -> Prepared:
         """Return the design; it serves any prior, where ``tol`` is small enough for all of them."""
         basis = self._make_basis(question.X, question.weight)
@@ -78,10 +93,11 @@ class SparseBayesBase(KernelModel):
             tol = rank_tolerance(solver, prior)
         if self.fit_intercept and self.penalize_intercept:
             basis = WithConstant(basis)
-        free = self.fit_intercept and not self.penalize_intercept
+        # What may have no intercept keeps its columns as they are.
+        centre = self._free_intercept and not self._spares_intercept(question.likelihood)
         tol = tol if self.rank_tol == "auto" else self.rank_tol
         rows = (question.X, question.weight)
-        built = build_design(basis, *rows, centre=free, tol=tol, max_rank=int(self.max_rank))
+        built = build_design(basis, *rows, centre=centre, tol=tol, max_rank=int(self.max_rank))
         return Prepared(built, n_columns)
 
     def _solve(
@@ -102,7 +118,7 @@ class SparseBayesBase(KernelModel):
         question = Question(X, weight, targets, likelihood)
         prepared = self._prepare(question) if prepared is None else prepared
         unbound, prior, solver = self._priors(prepared.n_columns)
-        free, kernels = self.fit_intercept and not self.penalize_intercept, self.kernel is not None
+        free, kernels = self._free_intercept, self.kernel is not None
         built = prepared.built
         crowded = kernels and not built.chosen
         problems = [
@@ -122,6 +138,7 @@ class SparseBayesBase(KernelModel):
                 tol=self.tol,
                 report=report,
                 always_intercept=self.fit_intercept,
+                sparing=self._spares_intercept(likelihood),
             )
             for problem, start, report in zip(problems, starts, reports, strict=True)
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian
 from ..solvers import Problem, Record, Solution, Solver, State, Status, solve
 from ._callbacks import Reporter
+from ._intercept import misses_intercept
 from ._scale import Start, learn_scale
 from ._settle import settle
 
@@ -31,6 +32,9 @@ class Fit:
     variance: Any = None  # of the Gaussian that touches the prior at each weight
 
 
+Search: TypeAlias = Callable[[Problem], Fit]
+
+
 def fit_output(
     problem: Problem,
     solver: Solver,
@@ -41,14 +45,28 @@ def fit_output(
     tol: float,
     report: Reporter,
     always_intercept: bool,
+    sparing: bool = False,
 ) -> Fit:
-    """Solve one output and return its posterior; runs in a worker, so it takes and returns data."""
-    report.begin()
+    """Solve one output and return its posterior; runs in a worker, so it takes and returns data.
+
+    ``sparing`` leaves the intercept out where it is not missed; a warm start has settled that before.
+    """
     settings: dict[str, Any] = {"tol": tol, "callback": report}
-    if isinstance(unbound, GeneralizedGaussian) and unbound.learns:
-        answer = learn_scale(problem, solver, unbound, start, max_iter=max_iter, **settings)
-    else:
-        answer = _solve_settled(problem, solver, start.state, unbound, max_iter, settings)
+
+    def search(problem: Problem) -> Fit:
+        if isinstance(unbound, GeneralizedGaussian) and unbound.learns:
+            answer = learn_scale(problem, solver, unbound, start, max_iter=max_iter, **settings)
+        else:
+            answer = _solve_settled(problem, solver, start.state, unbound, max_iter, settings)
+        return _posterior(answer, always_intercept)
+
+    if sparing and start.state is not None:
+        problem, sparing = replace(problem, intercept=start.state.b != 0), False
+    return _reported(search, problem, report, sparing)
+
+
+def _posterior(answer: Solution, always_intercept: bool) -> Fit:
+    """Return the posterior around the weights of an answer."""
     kept = np.flatnonzero(answer.state.w)  # the exact solver keeps its zeros in place
     problem, state = answer.problem.keep(kept), answer.state
     if always_intercept and kept.size == 0:
@@ -58,19 +76,31 @@ def fit_output(
     w = state.w[kept]
     state = replace(state, metric=None)  # the posterior's curvature is that of the answer
     touching = problem.ridge(*problem.osculate(state), w)
-    posterior = GaussianPosterior.from_ridge(replace(touching, weights=w, intercept=state.b))
-    history = [record._replace(output=report.output) for record in answer.history]
-    report.end()
-    prior = answer.problem.prior
     return Fit(
         answer.active[kept],
-        posterior,
+        GaussianPosterior.from_ridge(replace(touching, weights=w, intercept=state.b)),
         state.likelihood,
         answer.status,
-        history,
-        prior=prior,
+        answer.history,
+        prior=answer.problem.prior,
         variance=touching.root**2,
     )
+
+
+def _reported(search: Search, problem: Problem, report: Reporter, sparing: bool) -> Fit:
+    """Return what a search finds, with its output's number in the records."""
+    report.begin()
+    fit = _spare_intercept(search, problem) if sparing else search(problem)
+    report.end()
+    return replace(fit, history=[record._replace(output=report.output) for record in fit.history])
+
+
+def _spare_intercept(search: Search, problem: Problem) -> Fit:
+    """Return what is found without an intercept or, if that is missed, what is found with it."""
+    lean = search(replace(problem, intercept=False))
+    if lean.status.converged and misses_intercept(problem, lean.active, lean.posterior.mean):
+        return search(problem)
+    return lean
 
 
 def _solve_settled(
@@ -91,19 +121,25 @@ def _solve_settled(
     return settle(answer, unbound, problem.design.shape[1], solver, max_iter=left, **settings)
 
 
-def fit_relevance(problem: Problem, solver: Any, *, max_iter: int, tol: float, report: Reporter) -> Fit:
-    """Learn the precisions of one output and return the posterior of its weights."""
-    report.begin()
-    answer = solve(problem, solver, max_iter=max_iter, tol=tol, callback=report)
-    state: Any = answer.state.in_order(problem)  # type: ignore[attr-defined]
-    history = [record._replace(output=report.output) for record in answer.history]
-    report.end()
-    columns, posterior = state.columns, GaussianPosterior.from_ridge(state.posterior)
-    if not state.w.any():  # nothing to say, and no precision that could say it
-        columns, empty = np.arange(0), problem.keep(np.arange(0))
-        at = empty.state(np.zeros(0), state.b, state.likelihood)
-        posterior = GaussianPosterior.from_ridge(empty.ridge(*empty.osculate(at), at.w))
-    return Fit(columns, posterior, state.likelihood, answer.status, history, state)
+def fit_relevance(
+    problem: Problem, solver: Any, *, max_iter: int, tol: float, report: Reporter, sparing: bool = False
+) -> Fit:
+    """Learn the precisions of one output and return the posterior of its weights.
+
+    ``sparing`` leaves the intercept out where it is not missed.
+    """
+
+    def search(problem: Problem) -> Fit:
+        answer = solve(problem, solver, max_iter=max_iter, tol=tol, callback=report)
+        state: Any = answer.state.in_order(problem)  # type: ignore[attr-defined]
+        columns, posterior = state.columns, GaussianPosterior.from_ridge(state.posterior)
+        if not state.w.any():  # nothing to say, and no precision that could say it
+            columns, empty = np.arange(0), problem.keep(np.arange(0))
+            at = empty.state(np.zeros(0), state.b, state.likelihood)
+            posterior = GaussianPosterior.from_ridge(empty.ridge(*empty.osculate(at), at.w))
+        return Fit(columns, posterior, state.likelihood, answer.status, answer.history, state)
+
+    return _reported(search, problem, report, sparing)
 
 
 def join(statuses: Sequence[Status], note: str) -> Status:

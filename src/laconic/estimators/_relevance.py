@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 
 from .._protocols import Array, Likelihood
 from ..design import Built, build_design
+from ..likelihoods import Binary
 from ..priors import Jeffreys
 from ..solvers import Problem
 from ._callbacks import begin_reports
@@ -38,19 +39,20 @@ class RelevanceBase(KernelModel):
         solver = self._make_solver()
         solver.check()
         tol = solver.rank_tol(basis.n_columns) if self.rank_tol == "auto" else self.rank_tol
-        built = build_design(
-            basis, X, weight, centre=bool(self.fit_intercept), tol=tol, max_rank=int(self.max_rank)
-        )
+        free = bool(self.fit_intercept)
+        sparing = free and self.kernel is not None and isinstance(likelihood, Binary)
+        # What may have no intercept keeps its columns as they are.
+        centre = free and not sparing
+        built = build_design(basis, X, weight, centre=centre, tol=tol, max_rank=int(self.max_rank))
         # Precisions with the hyper-prior 1 / alpha are weights with the prior 1 / |w|.
         jobs = (
             delayed(fit_relevance)(
-                Problem(
-                    built.design.share(), y, likelihood, Jeffreys(), weight, bool(self.fit_intercept)
-                ),
+                Problem(built.design.share(), y, likelihood, Jeffreys(), weight, free),
                 solver,
                 max_iter=int(self.max_iter),
                 tol=self.tol,
                 report=report,
+                sparing=sparing,
             )
             for y, report in zip(targets, reports, strict=True)
         )

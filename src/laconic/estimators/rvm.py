@@ -65,7 +65,8 @@ class RVMClassifier(BinaryPredictions, _RVM):
         Distribution of the label. ``"variational"`` uses its quadratic bound, Jaakkola and Jordan's for
         the logistic one; the others its own curvature (Laplace).
     fit_intercept : bool, default=True
-        Whether there is an intercept; its prior is flat.
+        Whether there may be an intercept. Its prior is flat; with a kernel it is there only if the
+        kernels alone would miss it, and 0 otherwise: a latent of zero is even odds already.
     shape, rate : float, default=1e-12
         Of the gamma hyper-prior of ``"variational"``, ``rate`` in units that the data set.
     max_iter : int, default=1000
