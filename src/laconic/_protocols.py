@@ -164,8 +164,8 @@ class Design(Protocol):
     def square_rmatvec(self, r: Array) -> Array:
         """Return ``(Phi * Phi)' r``."""
 
-    def likeness(self, column: int) -> Array:
-        """Return how alike this column and each of the others are, 1 for the same direction."""
+    def gram_row(self, column: int, r: Array) -> Array:
+        """Return one row of ``gram(r)``."""
 
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 
 import numpy as np
 
@@ -18,14 +17,6 @@ def is_everything(index: Index, size: int) -> bool:
 
 # Entries converted or weighted at once: half a megabyte of doubles stays in the cache.
 _CHUNK = 1 << 16
-
-
-def cosine(products: Array, lengths: Array, column: int) -> Array:
-    """Return absolute cosines from inner products with one column; 0 for a column of length 0."""
-    scale = lengths * lengths[column]
-    if scale.min() > 0:
-        return np.asarray(np.abs(products) / scale)
-    return np.asarray(np.abs(products) / np.where(scale > 0, scale, np.inf))
 
 
 class DenseDesign:
@@ -94,14 +85,9 @@ class DenseDesign:
             total += r[rows] @ (part * part)
         return total
 
-    def likeness(self, column: int) -> Array:
-        """Return the absolute cosine between this column and each of the others."""
-        products = self.rmatvec(self.matrix[:, column].astype(float))
-        return cosine(products, self._lengths, column)
-
-    @cached_property
-    def _lengths(self) -> Array:
-        return np.sqrt(self.square_rmatvec(np.ones(self.matrix.shape[0])))
+    def gram_row(self, column: int, r: Array) -> Array:
+        """Return one row of ``gram(r)``."""
+        return self.rmatvec(r * self.matrix[:, column])
 
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""

@@ -10,7 +10,11 @@ import numpy as np
 
 from .._protocols import Array, Compressed, Design, Index
 from ..linalg import thin_qr
-from .dense import DenseDesign, cosine, is_everything
+from .dense import DenseDesign, is_everything
+
+
+def _all_equal(r: Array) -> bool:
+    return bool(r.min(initial=np.inf) == r.max(initial=-np.inf))
 
 
 class FactoredDesign:
@@ -60,7 +64,7 @@ class FactoredDesign:
 
     def square_rmatvec(self, r: Array) -> Array:
         """Return ``(Phi * Phi)' r``."""
-        if r.min(initial=np.inf) == r.max(initial=-np.inf):
+        if _all_equal(r):
             # Equal weights, as of a regression or of balanced classes in an empty model.
             return float(r[0]) * self._lengths**2
         half = self.G * np.sqrt(r).astype(self.G.dtype)  # a product with itself takes half the time
@@ -70,9 +74,11 @@ class FactoredDesign:
         """Return the diagonal of ``C' M C``."""
         return np.asarray(np.einsum("ij,ij->j", self.C, M @ self.C), dtype=float)
 
-    def likeness(self, column: int) -> Array:
-        """Return the absolute cosine between this column and each of the others."""
-        return cosine((self._inner @ self.C[:, column]) @ self.C, self._lengths, column)
+    def gram_row(self, column: int, r: Array) -> Array:
+        """Return one row of ``gram(r)``."""
+        if _all_equal(r):
+            return np.asarray(float(r[0]) * (self._inner @ self.C[:, column]) @ self.C, dtype=float)
+        return self.rmatvec(r * (self.C[:, column] @ self.G))
 
     @cached_property
     def _inner(self) -> Array:

@@ -11,7 +11,7 @@ from scipy.sparse import csc_array, csr_array
 
 from .._protocols import Array, Compressed, Design, Index
 from ._memory import GramMemory
-from .dense import DenseDesign, cosine, is_everything
+from .dense import DenseDesign, is_everything
 
 # A part of the columns is made dense when its zeros cost less than their bookkeeping would.
 _DENSE_FROM = 0.1
@@ -76,10 +76,9 @@ class SparseDesign:
     def _squares(self) -> Any:
         return _with(self.by_column, self.by_column.data**2)
 
-    def likeness(self, column: int) -> Array:
-        """Return the absolute cosine between this column and each of the others."""
-        lengths = np.sqrt(self.square_rmatvec(np.ones(self.shape[0])))
-        return cosine(self.rmatvec(self.by_column[:, [column]].toarray()[:, 0]), lengths, column)
+    def gram_row(self, column: int, r: Array) -> Array:
+        """Return one row of ``gram(r)``."""
+        return self.rmatvec(r * self.by_column[:, [column]].toarray()[:, 0])
 
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""

@@ -64,6 +64,12 @@ class Problem:
         """The squared length of each column, rows weighted."""
         return self.design.square_rmatvec(self.weight)
 
+    def likeness(self, column: int) -> Array:
+        """Return the absolute cosine between this column and each of the others, rows weighted."""
+        lengths = np.sqrt(self.squares * self.squares[column])
+        products = np.abs(self.design.gram_row(column, self.weight))
+        return np.asarray(products / np.where(lengths > 0, lengths, np.inf))
+
     def penalty(self, w: Array) -> float:
         """Return the penalty of all weights."""
         scaled = w if self.scale is None else self.scale * w

@@ -137,7 +137,7 @@ def _apart(problem: Problem, excess: Array) -> Index:
     while len(picked) < _PICKS and excess.any():
         worst = int(np.argmax(excess))
         picked.append(worst)
-        excess = np.where(problem.design.likeness(worst) > _ALIKE, 0.0, excess)
+        excess = np.where(problem.likeness(worst) > _ALIKE, 0.0, excess)
         excess[worst] = 0.0
     return np.array(picked)
 
