@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._protocols import Array, Factors, Index
+from .kernel import distinct_rows
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class PerFeature:
 
     @classmethod
     def on_rows(cls, gamma: float, X: Any) -> Self:
-        """Return one column per feature and row, the rows of one feature next to each other."""
+        """Return one column per feature and distinct row, those of one feature next to each other."""
+        X = X[distinct_rows(X)[0]]
         sparse: bool = issparse(X)
         X = np.asarray(X.toarray() if sparse else X, dtype=np.float64)
         n, d = X.shape

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from .._component import is_count, unknown
 from .._protocols import Array, Basis, Index
 from ..basis import Features, PerFeature
+from ..basis.kernel import distinct_rows
 from ..relevance import Variational
 from ._fit import Fit
 from ._relevance import RelevanceBase
@@ -78,7 +79,7 @@ class GridRVMBase(RelevanceBase):
                     "basis='per_feature_rbf' makes a grid of features by rows of its own: it needs X of "
                     "shape (n_samples, n_features) and grid_shape=None."
                 )
-            self._sample_shape, self.grid_shape_ = None, (n_features, int(X.shape[0]))
+            self._sample_shape, self.grid_shape_ = None, (n_features, distinct_rows(X)[0].size)
             return
         if declared is not None and (shape or declared) != declared:
             raise ValueError(f"grid_shape is {declared}, but each sample of X has shape {shape}.")

@@ -27,6 +27,7 @@ from ._fit import Fit
 from ._model import KernelModel
 from ._path import Path, Point, allowance, most_kept, rows_to_judge
 from ._reference import FeatureMap, KernelMap, Reference, as_dense
+from ._validation import merge_copies
 from ._wide import is_clear, is_wide, sparse_references, unseen_rows
 
 # Mean and variance of the latent at each row.
@@ -42,7 +43,6 @@ _LEAST = 10
 # Numbers in the factors of the columns from which few are chosen. Of more than that only those columns
 # are candidates that span the others: that may take a few kernels more, but a fraction of the memory.
 _MOST_NUMBERS = 20_000_000
-_MORE = " More would be needed: raise max_kernels or tolerance."
 # The least that a row counts, as a part of the one that counts most.
 _LEAST_PRECISION = 1e-10
 
@@ -123,6 +123,8 @@ class LaconicBase(KernelModel):
 
     def _solve(self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> None:
         """Fit a reference for every output, project it, and publish what is needed of it."""
+        kept, X, weight, targets = merge_copies(X, weight, targets)
+        self._rows = self._rows[kept]
         given = None if self._automatic("tolerance") else float(self.tolerance)
         self.tolerance_, self._price = allowance(given, self.kernel is None)
         # A kernel that is there for one output costs nothing for another. A feature's weight has a
@@ -263,7 +265,8 @@ class LaconicBase(KernelModel):
         )[: most + 1]
         if among is not None:
             columns = [among[index] for index in columns]
-        return self._project(references, dense, built, precisions, columns, elsewhere, part)
+        path = self._project(references, dense, built, precisions, columns, elsewhere, part)
+        return replace(path, whole=len(columns) <= most)
 
     def _row_precision(self, reference: Reference, weight: Array, share: Array) -> Array:
         """Return with which precision the latent counts at each row, never none."""
@@ -328,20 +331,8 @@ class LaconicBase(KernelModel):
         """Become the models of these sizes, one for each path."""
         self._sizes, fits = list(sizes), []
         for number, (size, path) in enumerate(zip(sizes, self._paths, strict=True)):
-            lost = path.nats[size]
             kind = "features" if self.kernel is None else "kernels"
-            message = (
-                f"{size} {kind} lose {lost:.2g} nats per observation of what the reference says "
-                f"(tolerance {self.tolerance_:.2g})."
-            )
-            asked = (
-                path.size(self.tolerance_, self._price) != size
-            )  # by somebody who knows that there are more
-            if lost > self.tolerance_ and not asked:
-                most = (
-                    self._most(path.references[0].m.size, len(path.references)) if path.references else 0
-                )
-                message += f" No larger set of {kind} comes closer." if len(path.nats) <= most else _MORE
+            message = path.message(size, kind, self.tolerance_, self._price)
             history = [Record(k + 1, -nats, k, 0.0, number) for k, nats in enumerate(path.nats)]
             for posterior, likelihood in zip(path.posteriors[size], path.likelihoods, strict=True):
                 fits.append(

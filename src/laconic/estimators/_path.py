@@ -64,6 +64,19 @@ class Path:
     columns: list[Index]
     posteriors: list[list[GaussianPosterior]]  # of each size, one for each output
     nats: Array
+    whole: bool = True  # whether it ended by itself, and not because no more columns were allowed
+
+    def message(self, size: int, kind: str, tolerance: float, price: float) -> str:
+        """Return what the model of a size loses in words, and what to do if that is too much."""
+        lost = self.nats[size]
+        said = (
+            f"{size} {kind} lose {lost:.2g} nats per observation of what the reference says "
+            f"(tolerance {tolerance:.2g})."
+        )
+        if lost <= tolerance or self.size(tolerance, price) != size:  # who asked for less knows that
+            return said
+        more = " More would be needed: raise max_kernels or tolerance."
+        return said + (f" No larger set of {kind} comes closer." if self.whole else more)
 
     def until(self, size: int) -> Path:
         """Return the path up to this size."""

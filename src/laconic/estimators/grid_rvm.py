@@ -32,7 +32,7 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
         How the precisions of a weight's slices make its own, eqs. (2) and (5) of [GRID]_. The product
         is the sparser; the sum drops whole slices and is the steadier with few samples.
     basis : None or "per_feature_rbf", default=None
-        ``"per_feature_rbf"`` turns an ordinary table into the grid of features by training rows of
+        ``"per_feature_rbf"`` turns an ordinary table into the grid of features by distinct rows of
         one-dimensional kernels, eq. (26) of [GRID]_: a kernel machine that ignores noisy features.
     gamma : float or {"scale", "auto"}, default="scale"
         Of those kernels; a width h is ``gamma = 1 / (2 * h**2)``. The names are scikit-learn's for a
@@ -174,7 +174,7 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
         How the precisions of a weight's slices make its own, eqs. (2) and (5) of [GRID]_. The product
         is the sparser; the sum drops whole slices and is the steadier with few samples.
     basis : None or "per_feature_rbf", default=None
-        ``"per_feature_rbf"`` turns an ordinary table into the grid of features by training rows of
+        ``"per_feature_rbf"`` turns an ordinary table into the grid of features by distinct rows of
         one-dimensional kernels, eq. (26) of [GRID]_: a kernel machine that ignores noisy features.
     gamma : float or {"scale", "auto"}, default="scale"
         Of those kernels; a width h is ``gamma = 1 / (2 * h**2)``. The names are scikit-learn's for a
