@@ -18,9 +18,9 @@ from ._reference import Reference
 # where each takes little away the path would be long, and where it takes much away it soon ends.
 _FEATURES_LOSE, _KERNELS_LOSE, _KERNEL_WINS = 0.002, 0.004, 0.0002
 
-# Columns that may be kept if nobody says otherwise: the first number, or the second if several outputs
-# share them, more with so many rows for each, and no more than the last.
-_MOST, _MOST_SHARED, _ROWS_EACH, _NO_MORE = 64, 128, 30, 200
+# Columns that may be kept if nobody says otherwise: the first number, more with so many rows for each,
+# and no more than the last, which is there from the beginning for outputs that share their columns.
+_MOST, _ROWS_EACH, _NO_MORE = 64, 30, 200
 # Rows by which the models of a path are judged; of more than that so many.
 _JUDGES = 5_000
 
@@ -36,7 +36,7 @@ def allowance(tolerance: float | None, features: bool) -> tuple[float, float]:
 
 def most_kept(n_rows: int, n_outputs: int) -> int:
     """Return how many columns may be kept."""
-    return min(max(_MOST if n_outputs == 1 else _MOST_SHARED, n_rows // _ROWS_EACH), _NO_MORE)
+    return _NO_MORE if n_outputs > 1 else min(max(_MOST, n_rows // _ROWS_EACH), _NO_MORE)
 
 
 def rows_to_judge(latent: Array) -> Index:

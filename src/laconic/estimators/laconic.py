@@ -52,7 +52,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         Whether a feature may count for more than another in the distance between rows. It does if the
         weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
-        Most kernels (or features for each output); ``None`` is 64, for more than two classes 128, or
+        Most kernels (or features for each output); ``None`` is 64, for more than two classes 200, or
         one for 30 rows up to 200.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.

@@ -41,6 +41,8 @@ _FLAT = 100.0
 # in turn, this often or until the curvature stays the same to this part: standard errors to half of it.
 _SWEEPS = 3
 _SAME = 0.1
+# The part of its square that a column varies by, below which it is constant.
+_CONSTANT = 1e-12
 # A start need not be exact: the last step brought less than this many nats per observation, and
 # less than this many in all.
 _START_GAIN = 5e-4
@@ -142,13 +144,13 @@ def _spread(problem: Problem, state: State) -> Array:
     """Return the curvature along each weight about the mean of its column.
 
     A wide kernel is nearly constant; what it says is in the little it varies, whether or not there is
-    a free intercept to take the rest. A constant column has nothing but its mean.
+    a free intercept to take the rest. A constant column has nothing but its mean: beside an intercept,
+    nothing but rounding.
     """
-    raw = problem.curvature(state)
-    if problem.intercept or not problem.kernels:
-        return raw
-    about_mean = replace(problem, intercept=True).curvature(state)
-    return np.where(about_mean > 1e-10 * raw, about_mean, raw)
+    if not problem.kernels:
+        return problem.curvature(state)
+    raw, about_mean = (replace(problem, intercept=free).curvature(state) for free in (False, True))
+    return np.where(about_mean > _CONSTANT * raw, about_mean, 0.0 if problem.intercept else raw)
 
 
 def best_start(problem: Problem, solver: Solver) -> State:
