@@ -144,7 +144,7 @@ def fit_relevance(
 
 def join(statuses: Sequence[Status], note: str) -> Status:
     """Return one status for all outputs, with what a person should know besides."""
-    if len(statuses) == 1:
+    if all(status == statuses[0] for status in statuses):  # one, or outputs that share their columns
         return replace(statuses[0], message=statuses[0].message + note)
     failed = [status for status in statuses if not status.converged]
     if failed:
