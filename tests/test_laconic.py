@@ -525,18 +525,16 @@ def test_leave_one_out_of_a_repeated_row_leaves_one_copy():
 
 def test_leave_one_out_of_copies_leaves_out_all_of_them():
     rng = np.random.default_rng(0)
-    Phi, copies = rng.normal(size=(20, 3)), np.repeat(np.arange(20), rng.integers(1, 4, size=20))
-    y, weight = (Phi[:, 0] + 0.5 * rng.normal(size=20))[copies], 0.5 + copies % 3
-    problem = Problem(
-        DenseDesign(Phi[copies]), y, Gaussian(0.3), Jeffreys(), weight, False, copies=copies
-    )
+    Phi, weight = rng.normal(size=(20, 3)), 0.5 + np.arange(20) % 3
+    y = Phi[:, 0] + 0.5 * rng.normal(size=20)
+    problem = Problem(DenseDesign(Phi), y, Gaussian(0.3), Jeffreys(), weight, False, whole_rows=True)
     m, v = leave_one_out(find_mode(problem, np.ones(3), Gaussian(0.3), np.zeros(3), 0.0))
     for k in (0, 7, 19):
-        others = problem.rows(np.flatnonzero(copies != k))
+        others = problem.rows(np.delete(np.arange(20), k))
         mode = find_mode(others, np.ones(3), Gaussian(0.3), np.zeros(3), 0.0)
         expected = GaussianPosterior.from_ridge(mode.posterior).latent(Phi[[k]])
-        np.testing.assert_allclose(m[copies == k], expected[0][0], rtol=1e-8)
-        np.testing.assert_allclose(v[copies == k], expected[1][0], rtol=1e-8)
+        np.testing.assert_allclose(m[k], expected[0][0], rtol=1e-8)
+        np.testing.assert_allclose(v[k], expected[1][0], rtol=1e-8)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -544,8 +542,8 @@ def test_copies_of_rows_do_not_make_a_classifier_sure_of_itself(n_classes):
     X, y = make_classification(1000, 6, n_informative=4, n_classes=n_classes, flip_y=0.1, random_state=0)
 
     class LeavingOneCopy(LaconicClassifier):
-        def _copies(self, X, weight, targets):
-            return None
+        def _leaves_whole_rows(self, X):
+            return False
 
     def nats(model, weight):
         model.fit(X[:100], y[:100], sample_weight=np.full(100, weight))
@@ -560,7 +558,8 @@ def test_rows_that_disagree_are_no_copies():
     X, y = np.repeat(np.eye(3), 20, axis=0), np.tile([0, 1, 1, 1, 0], 12)
     model = LaconicClassifier().fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 0.6, atol=0.05)
-    assert model._copies(X, np.ones(60), [y]) is None
+    assert not model._leaves_whole_rows(X)
+    assert model._leaves_whole_rows(np.eye(3))
 
 
 # ---- the path -------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def choose(
     *,
     intercept: bool,
     weigh: bool,
-    copies: Index | None = None,
+    whole_rows: bool = False,
 ) -> Choice:
     """Settle the reference by how well it predicts rows left out.
 
@@ -55,8 +55,8 @@ def choose(
         Whether there is a free intercept.
     weigh : bool
         Whether features may weigh differently.
-    copies : ndarray or None
-        Rows that are left out together, see :class:`~laconic.solvers._problem.Problem`.
+    whole_rows : bool
+        Whether a row that counts for several is left out as a whole.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def choose(
     searched = family is not None and family.gamma is None
     alike = np.ones(X.shape[1])
     everywhere = Search(
-        coordinates, searched, X, targets, weight, likelihood, intercept, alike, copies=copies
+        coordinates, searched, X, targets, weight, likelihood, intercept, alike, whole_rows=whole_rows
     )
     search, rows = everywhere.on(few), few
     if family is not None and not family.positive:

@@ -133,7 +133,7 @@ class LaconicBase(KernelModel):
         together = [outputs] if self.kernel is not None else [[k] for k in outputs]
         reports, end_reports = begin_reports(self, len(together))
         rows = X if self.kernel is not None else as_dense(X)
-        copies, family = self._copies(rows, weight, targets), self._family(rows, weight)
+        whole, family = self._leaves_whole_rows(rows), self._family(rows, weight)
         choice = choose(
             Coordinates(family, int(self.max_rank)),
             rows,
@@ -142,7 +142,7 @@ class LaconicBase(KernelModel):
             likelihood,
             intercept=self.fit_intercept,
             weigh=self.weigh_features,
-            copies=copies,
+            whole_rows=whole,
         )
         self._publish_kernel(family, choice)
         built = build_design(
@@ -165,7 +165,7 @@ class LaconicBase(KernelModel):
 
         def ask(y: Array) -> Problem:
             free = self.fit_intercept
-            return Problem(dense.share(), y, likelihood, Jeffreys(), weight, free, copies=copies)
+            return Problem(dense.share(), y, likelihood, Jeffreys(), weight, free, whole_rows=whole)
 
         def refer(y: Array, near: Array | None) -> Reference:
             problem = ask(y)
@@ -209,9 +209,9 @@ class LaconicBase(KernelModel):
             self.kernel_ = family.kernel_at(choice.width, choice.theta)
             self.feature_scales_ = np.where(family.unit > 0, choice.theta, 0.0)
 
-    def _copies(self, X: Any, weight: Array, targets: Sequence[Array]) -> Index | None:
-        """Return which rows are left out together, if not each by itself; see :class:`Problem`."""
-        return None
+    def _leaves_whole_rows(self, X: Any) -> bool:
+        """Whether a row that counts for several is left out as a whole; see :class:`Problem`."""
+        return False
 
     def _make_basis(self, X: Array, weight: Array) -> Basis:
         if self.kernel is None:

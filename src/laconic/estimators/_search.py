@@ -74,7 +74,7 @@ class Search:
     smooth: bool = False  # whether the prior is that of weights on all kernels
     coupled: bool = False  # whether the answers of several outputs are judged when put together
     begin: Sequence[Array] = ()  # a latent of each output to begin near
-    copies: Index | None = None  # see Problem
+    whole_rows: bool = False  # see Problem
     _problems: dict[int, list[Problem]] = field(default_factory=dict)
     _products: dict[int, Array | None] = field(default_factory=dict)
     _found: dict[Point, list[Found]] = field(default_factory=dict)
@@ -83,8 +83,7 @@ class Search:
         """Return the search on some of the rows."""
         targets = [y[rows] for y in self.targets]
         begin = [f[rows] for f in self._latents()]
-        copies = None if self.copies is None else self.copies[rows]
-        part = {"X": self.X[rows], "targets": targets, "weight": self.weight[rows], "copies": copies}
+        part = {"X": self.X[rows], "targets": targets, "weight": self.weight[rows]}
         return self._anew(**part, begin=begin)
 
     def at_one_width(self) -> Self:
@@ -116,9 +115,9 @@ class Search:
                     self.coordinates.columns(self.X, self.weight, width, self.theta, self.smooth)
                 )
                 self._products[width] = row_products(design)
-                weight, free = self.weight, self.intercept
+                weight, free, whole = self.weight, self.intercept, self.whole_rows
                 self._problems[width] = [
-                    Problem(design, y, self.likelihood, Jeffreys(), weight, free, copies=self.copies)
+                    Problem(design, y, self.likelihood, Jeffreys(), weight, free, whole_rows=whole)
                     for y in self.targets
                 ]
             # The last one of the same width is a good start.

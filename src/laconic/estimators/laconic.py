@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._component import resolve
-from .._protocols import Array, Index
+from .._protocols import Array
 from ..basis.kernel import distinct_rows
 from ..likelihoods import Binary, Gaussian
 from ..posterior import GaussianPosterior
@@ -164,17 +164,13 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
             yes, no = answers(references[0].likelihood, left)
             self.coupling_ = best_coupling(yes, no, np.stack(targets).argmax(axis=0), weight)
 
-    def _copies(self, X: Any, weight: Array, targets: Sequence[Array]) -> Index | None:
+    def _leaves_whole_rows(self, X: Any) -> bool:
         """Leave out all copies of a row: one that stays would tell the label of the one left out.
 
         Unless rows that are alike disagree: then they are a few possible rows, each seen many times. A
         regression does not do it: copies tell its evidence in any case that there is no noise.
         """
-        first, copies = distinct_rows(X)
-        if first.size == copies.size and weight.max() <= 1:
-            return None
-        agree = all(np.array_equal(y, y[first][copies]) for y in targets)
-        return copies if agree else None
+        return bool(distinct_rows(X)[0].size == X.shape[0])
 
     def _calibrate(self, reference: Reference, dense: Problem) -> Reference:
         if self.classes_.size > 2:  # then one coupling of all answers does it, with less to learn

@@ -150,17 +150,11 @@ def leave_one_out(mode: Mode, v: Array | None = None) -> tuple[Array, Array]:
     The row's own Gaussian, of precision :math:`r_i` and target :math:`z_i`, is taken from the posterior:
     :math:`1/v_{-i} = 1/v_i - r_i`, :math:`m_{-i}/v_{-i} = m_i/v_i - r_i z_i`. Exact for Gaussian noise,
     and close for Laplace's approximation. Of a row that was seen more than once, one copy is left out;
-    all of them if the problem knows ``copies``: their Gaussians are of one latent, and add up.
+    all of them if the problem leaves out ``whole_rows``.
     The variances :math:`v_i`, if they are known, need not be found again.
     """
     v = mode.ridge.latent_variance(mode.problem.design, mode.r) if v is None else v
-    copies = mode.problem.copies
-    if copies is None:
-        own = v * mode.r / np.maximum(mode.problem.weight, 1.0)
-        pull = own * mode.target
-    else:
-        own, pull = (
-            np.asarray(v * np.bincount(copies, each)[copies]) for each in (mode.r, mode.r * mode.target)
-        )
+    times = 1.0 if mode.problem.whole_rows else np.maximum(mode.problem.weight, 1.0)
+    own = v * mode.r / times
     left = np.maximum(1 - own, 1e-10)  # what the others say of the row, as a part of all
-    return (mode.f - pull) / left, v / left
+    return (mode.f - own * mode.target) / left, v / left

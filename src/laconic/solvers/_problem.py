@@ -34,8 +34,8 @@ class Problem:
     ``intercept`` says whether ``b`` is free; a penalised intercept is a column of the design.
     ``scale`` measures each weight in units of its column, for starts that must not depend on units;
     ``kernels`` says that the columns are many views of few directions, ``crowded`` that each comes with
-    near copies of itself, as kernels on every row do and kernels on chosen rows do not. ``copies`` has
-    a number for each row that it shares with its copies alone, where those are left out together.
+    near copies of itself, as kernels on every row do and kernels on chosen rows do not.
+    ``whole_rows`` says that a row which counts for several is left out as a whole, not one of it.
     """
 
     design: Design
@@ -47,7 +47,7 @@ class Problem:
     kernels: bool = False
     crowded: bool = False
     scale: Array | None = None
-    copies: Index | None = None
+    whole_rows: bool = False
 
     def keep(self, active: Index) -> Self:
         """Return the problem of these columns only."""
@@ -56,8 +56,7 @@ class Problem:
 
     def rows(self, index: Index) -> Self:
         """Return the problem of these rows only."""
-        design, copies = self.design.rows(index), None if self.copies is None else self.copies[index]
-        return replace(self, design=design, y=self.y[index], weight=self.weight[index], copies=copies)
+        return replace(self, design=self.design.rows(index), y=self.y[index], weight=self.weight[index])
 
     @cached_property
     def squares(self) -> Array:
