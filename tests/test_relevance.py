@@ -14,12 +14,12 @@ from threadpoolctl import threadpool_limits
 import reference_rvm as naive
 from laconic import GridRVMClassifier, GridRVMRegressor, RVMClassifier, RVMRegressor
 from laconic.datasets import make_grid, make_ripley, make_sinc
-from laconic.design import DenseDesign, FactoredDesign, SparseDesign
+from laconic.design import DenseDesign, FactoredDesign, SparseDesign, factored
 from laconic.design.build import _Recent
 from laconic.likelihoods import Gaussian, Logistic, Probit
 from laconic.linalg import Quadratic, ridge_dual, ridge_primal
 from laconic.priors import Jeffreys
-from laconic.relevance import Belief, Evidence, Sequential, Variational
+from laconic.relevance import Belief, Evidence, Sequential, Variational, _top_down
 from laconic.relevance._bottom_up import _unlike, worth
 from laconic.relevance._mode import find_mode
 from laconic.relevance._pace import Pace
@@ -384,8 +384,33 @@ def test_the_factored_dual_goes_through_the_directions_of_its_factor():
     design, _ = designs(20, 12, 0)["factored"]
     answer = ridge_dual(design, np.ones(20), np.arange(20.0), np.ones(12), intercept=True)
     assert answer.dual.shape == (4, 12)
-    assert answer.rows.shape == (20, 4)
-    np.testing.assert_allclose(answer.rows.T @ answer.rows, np.eye(4), atol=1e-12)
+    U = answer.rows()
+    assert U.shape == (20, 4)
+    np.testing.assert_allclose(U.T @ U, np.eye(4), atol=1e-12)
+
+
+def test_all_sets_of_columns_share_one_basis_of_their_rows(monkeypatch):
+    made = []
+    monkeypatch.setattr(factored, "thin_qr", lambda A: made.append(A.shape) or np.linalg.qr(A))
+    design, _ = designs(20, 12, 0)["factored"]
+    for part in (design, design.keep(np.arange(9)), design.keep(np.arange(9)).keep(np.arange(7))):
+        part.compress(np.ones(20), np.arange(20.0))
+    assert made == [(20, 4)]
+
+
+def test_the_full_model_is_left_without_the_last_digits_of_its_weights(monkeypatch):
+    X, y = make_ripley(320, random_state=1)
+    solved, compress = [], FactoredDesign.compress
+    monkeypatch.setattr(FactoredDesign, "compress", lambda *args: solved.append(1) or compress(*args))
+    evidence, count = [], []
+    for gain in (_top_down._ROUGH, 1e-16):
+        monkeypatch.setattr(_top_down, "_ROUGH", gain)
+        solved.clear()
+        model = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
+        evidence.append(model.history_[-1].objective)
+        count.append(len(solved))
+    assert count[0] < 0.85 * count[1]
+    assert evidence[0] == pytest.approx(evidence[1], abs=0.02)
 
 
 # ---- 5. the evidence ---------------------------------------------------------------------------------

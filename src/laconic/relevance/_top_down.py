@@ -20,6 +20,9 @@ _LEAP = 10.0
 _SLOW, _FEW = 0.1, 300
 # Nats to within which the precisions then settle.
 _FINE = 1e-4
+# Until then a step of Newton's method for the weights that would gain less than this is not made: what
+# the evidence lacks is of the order of its root, and the next update moves it by more.
+_ROUGH = 1e-4
 
 
 def everything(problem: Problem) -> Estimate:
@@ -40,7 +43,7 @@ def let_go(problem: Problem, state: Estimate) -> Estimate:
     with np.errstate(divide="ignore"):
         growth = np.clip(mode.learnt[kept] / used[kept], 1 / _LEAP, _LEAP)
     left = problem.keep(state.active[kept])
-    new = find_mode(left, mode.alpha[kept] * growth, mode.refit(), mode.w[kept], mode.b)
+    new = find_mode(left, mode.alpha[kept] * growth, mode.refit(), mode.w[kept], mode.b, gain=_ROUGH)
     active, slow = state.active[kept], new.objective - mode.objective < _SLOW and kept.size <= _FEW
     if slow:
         new, active = _trim(new, active)
