@@ -7,7 +7,6 @@ from laconic.basis._pivots import pivoted_cholesky, spread
 from laconic.design import DenseDesign
 from laconic.linalg import (
     Factor,
-    ThinBasis,
     damped_least_squares,
     ridge,
     ridge_dual,
@@ -357,22 +356,3 @@ def test_variances_of_latents_are_the_same_a_few_columns_at_a_time(monkeypatch):
     )
     np.testing.assert_allclose(answer.latent_variance(design, r), whole, rtol=1e-12)
     assert widths == [3, 3, 2]
-
-
-@pytest.mark.parametrize(("spread", "reflected"), [(1.0, False), (1e-6, True)])
-def test_a_thin_basis_is_orthonormal_however_short_its_columns_are(spread, reflected):
-    rng = np.random.default_rng(0)
-    rows, columns = np.linalg.qr(rng.normal(size=(60, 5)))[0], np.linalg.qr(rng.normal(size=(5, 5)))[0]
-    A = rows @ np.diag(np.geomspace(1.0, spread, 5)) @ columns
-    basis, b = ThinBasis.of(A), rng.normal(size=60)
-    U = basis.orthonormal()
-    assert (basis.reflected is not None) == reflected
-    np.testing.assert_allclose(U.T @ U, np.eye(5), atol=1e-12)
-    np.testing.assert_allclose(U @ basis.stretch(np.eye(5)), A, atol=1e-14)
-    np.testing.assert_allclose(basis.project(b), U.T @ b, atol=1e-12)
-
-
-def test_a_thin_basis_of_dependent_columns_spans_them():
-    A = np.outer(np.arange(1.0, 9.0), [1.0, 2.0])
-    basis = ThinBasis.of(A)
-    np.testing.assert_allclose(basis.orthonormal() @ basis.stretch(np.eye(2)), A, atol=1e-13)

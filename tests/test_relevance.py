@@ -389,6 +389,23 @@ def test_the_factored_dual_goes_through_the_directions_of_its_factor():
     np.testing.assert_allclose(U.T @ U, np.eye(4), atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("least", "reflected"), [(1.0, False), (1e-4, False), (1e-12, True), (0.0, True)]
+)
+def test_the_factored_problem_keeps_its_digits_where_rows_have_no_weight(monkeypatch, least, reflected):
+    made, rng = [], np.random.default_rng(0)
+    G, C = rng.normal(size=(5, 40)), rng.normal(size=(5, 12))
+    design = FactoredDesign(G, C, lambda index: (G.T @ C)[:, index])
+    design.compress(np.ones(40), np.ones(40))
+    monkeypatch.setattr(factored, "thin_qr", lambda A: made.append(A.shape) or np.linalg.qr(A))
+    r, z = np.where(np.arange(40) < 4, 1.0, least), rng.normal(size=40)
+    T, t, _, U = design.compress(r, z)
+    assert bool(made) == reflected
+    np.testing.assert_allclose(U().T @ U(), np.eye(6), atol=1e-9)
+    np.testing.assert_allclose(T.T @ T, C.T @ (G * r) @ G.T @ C, atol=1e-12)
+    np.testing.assert_allclose(T.T @ t, C.T @ (G @ (r * z)), atol=1e-12)
+
+
 def test_all_sets_of_columns_share_one_basis_of_their_rows(monkeypatch):
     made = []
     monkeypatch.setattr(factored, "thin_qr", lambda A: made.append(A.shape) or np.linalg.qr(A))
@@ -410,6 +427,18 @@ def test_the_full_model_is_left_without_the_last_digits_of_its_weights(monkeypat
         evidence.append(model.history_[-1].objective)
         count.append(len(solved))
     assert count[0] < 0.85 * count[1]
+    assert evidence[0] == pytest.approx(evidence[1], abs=0.02)
+
+
+def test_calm_updates_do_without_the_rows(monkeypatch):
+    X, y = make_ripley(320, random_state=1)
+    evidence, steps = [], []
+    for updates in (_top_down._UPDATES, 1):
+        monkeypatch.setattr(_top_down, "_UPDATES", updates)
+        model = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
+        evidence.append(model.history_[-1].objective)
+        steps.append(model.n_iter_)
+    assert steps[0] < steps[1]
     assert evidence[0] == pytest.approx(evidence[1], abs=0.02)
 
 

@@ -124,6 +124,15 @@ class Triangle:
                 break
         return cls(lower)
 
+    @classmethod
+    def exact(cls, matrix: Array) -> Self | None:
+        """Factor the matrix as it is, or return nothing where digits would go."""
+        lower, failed = _cholesky(matrix)
+        if failed:
+            return None
+        condition = lapack.dpocon(lower, np.abs(matrix).sum(axis=0).max(), uplo="L")[0]
+        return cls(lower) if condition > _SINGULAR else None
+
     def solve(self, b: Array) -> Array:
         """Return ``L^-1 b``."""
         return _forward(self.lower, b)
@@ -131,6 +140,14 @@ class Triangle:
     def solve_transposed(self, b: Array) -> Array:
         """Return ``L^-T b``."""
         return _backward(self.lower, b)
+
+    def product_transposed(self, b: Array) -> Array:
+        """Return ``L'b``."""
+        return np.asarray(blas.dtrmm(1.0, self.lower, b.T, side=1, lower=1).T)
+
+
+# One over the condition at which half of a double's digits are gone.
+_SINGULAR = 1e-8
 
 
 @dataclass(frozen=True)
@@ -151,6 +168,7 @@ class Ridge:
     dual: Array | None  # T = R^(1/2) (Phi - centre) D, or None in the primal
     # Makes U with U T = R^(1/2) (Phi - centre) D, where T has fewer rows.
     rows: Callable[[], Array] | None = None
+    target: Array | None = None  # t: the problem is min |t - T x|^2 + |x|^2 with w = D x
 
     @property
     def log_det(self) -> float:
@@ -266,7 +284,8 @@ def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept
     matrix.flat[:: matrix.shape[0] + 1] += 1.0
     factor = Factor(matrix)
     weights = root * (T.T @ factor.solve(t))
-    return Ridge(weights, level - float(centre @ weights), centre, spread, root, factor, T, rows)
+    b = level - float(centre @ weights)
+    return Ridge(weights, b, centre, spread, root, factor, T, rows, t)
 
 
 def less_outers(A: Array, u: Array, v: Array) -> Array:
@@ -278,43 +297,6 @@ def thin_qr(A: Array) -> tuple[Array, Array]:
     """Return ``Q`` with orthonormal columns and upper triangular ``R``, ``A = Q R``."""
     Q, R = linalg.qr(A, mode="economic", check_finite=False)
     return np.asarray(Q), np.asarray(R)
-
-
-@dataclass(frozen=True)
-class ThinBasis:
-    """A tall matrix ``A = U L'`` with orthonormal ``U``, which is made only if it is asked for."""
-
-    A: Array
-    lower: Array  # L
-    reflected: Array | None = None  # U, where only reflections could tell
-
-    @classmethod
-    def of(cls, A: Array) -> Self:
-        """Factor ``A'A``, in a fifth of the time, or ``A`` itself where that would lose digits."""
-        lower, failed = _cholesky(A.T @ A)
-        pivots = lower.diagonal()
-        if failed or pivots.min() < _SHORT * pivots.max():
-            U, S = thin_qr(A)
-            return cls(A, np.asfortranarray(S.T), U)
-        return cls(A, lower)
-
-    def orthonormal(self) -> Array:
-        """Return ``U``."""
-        return _forward(self.lower, self.A.T).T if self.reflected is None else self.reflected
-
-    def project(self, b: Array) -> Array:
-        """Return ``U'b``."""
-        if self.reflected is None:
-            return _forward(self.lower, self.A.T @ b)
-        return np.asarray(self.reflected.T @ b)
-
-    def stretch(self, B: Array) -> Array:
-        """Return ``L'B``."""
-        return np.asarray(blas.dtrmm(1.0, self.lower, B.T, side=1, lower=1).T)
-
-
-# A column that the others leave this part of the longest of: A'A squares it, half of a double's digits.
-_SHORT = 1e-4
 
 
 def symmetric_eigen(A: Array) -> tuple[Array, Array]:

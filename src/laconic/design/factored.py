@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from .._protocols import Array, Compressed, Design, Index
-from ..linalg import ThinBasis, thin_qr
+from ..linalg import Triangle, thin_qr
 from .dense import DenseDesign, is_everything
 
 
@@ -117,12 +117,19 @@ class FactoredDesign:
         return np.asarray(self._span.orthogonal[1] @ self.C)
 
     def compress(self, r: Array, z: Array) -> Compressed:
-        """Return the problem projected onto the span of the factor and the constant."""
-        half = np.sqrt(r)
-        # R^(1/2) Q = U S: thin, orthonormal U also where weights of zero have taken rows away.
-        basis = ThinBasis.of(half[:, None] * self._span.orthogonal[0])
-        t, one = basis.project((half * z.T).T), basis.project(half)
-        return Compressed(basis.stretch(self._coordinates), t, one, basis.orthonormal)
+        """Return the problem projected onto the span of the factor and the constant.
+
+        With :math:`R^{1/2}Q = UL^T`, so that ``U`` is orthonormal and of the span: through
+        :math:`Q^TRQ = LL^T`, or by reflections where rows of next to no weight cost too many digits.
+        """
+        Q, half = self._span.orthogonal[0], np.sqrt(r)
+        root = Triangle.exact(DenseDesign(Q).gram(r))
+        if root is None:
+            U, upper = thin_qr(half[:, None] * Q)
+            return Compressed(upper @ self._coordinates, U.T @ (half * z.T).T, U.T @ half, lambda: U)
+        t, one = root.solve(Q.T @ (r * z.T).T), root.solve(Q.T @ r)
+        T = root.product_transposed(self._coordinates)
+        return Compressed(T, t, one, lambda: root.solve((half[:, None] * Q).T).T)
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

@@ -75,8 +75,8 @@ class RVMClassifier(BinaryPredictions, _RVM):
         An iteration that gains less than this many nats per observation is the last.
     rank_tol : float or "auto", default="auto"
         A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest: 1e-6 for ``"sequential"`` on more than 300 rows, whose factors only
-        choose, 1e-8 for ``"variational"``, 1e-10 otherwise.
+        this part of the largest: 1e-6 for ``"sequential"``, whose factors only choose, 1e-8 for the
+        others, and 1e-10 up to 300 rows, except for ``"variational"``.
     max_rank : int, default=1000
         Rank at which the factorisation stops all the same; ``status_`` says so.
     class_weight : None, dict or "balanced", default=None
@@ -225,8 +225,8 @@ class RVMRegressor(GaussianPredictions, _RVM):
         An iteration that gains less than this many nats per observation is the last.
     rank_tol : float or "auto", default="auto"
         A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest: 1e-6 for ``"sequential"`` on more than 300 rows, whose factors only
-        choose, 1e-8 for ``"variational"``, 1e-10 otherwise.
+        this part of the largest: 1e-6 for ``"sequential"``, whose factors only choose, 1e-8 for the
+        others, and 1e-10 up to 300 rows, except for ``"variational"``.
     max_rank : int, default=1000
         Rank at which the factorisation stops all the same; ``status_`` says so.
     n_jobs : int or None, default=None

@@ -41,7 +41,7 @@ class Evidence(Component):
 
     def rank_tol(self, n_columns: int) -> float:
         """Return the tolerance for a low-rank design, whose small factors decide what is deleted."""
-        return rank_tolerance(n_columns, 1e-10)
+        return rank_tolerance(n_columns, 1e-8)
 
     def init(self, problem: Problem) -> Estimate:
         """Return all columns under one precision."""
