@@ -442,6 +442,16 @@ def test_calm_updates_do_without_the_rows(monkeypatch):
     assert evidence[0] == pytest.approx(evidence[1], abs=0.02)
 
 
+def test_very_many_columns_begin_with_those_at_even_steps(monkeypatch):
+    X, y = make_ripley(320, random_state=1)
+    whole = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
+    monkeypatch.setattr(_top_down, "_ENOUGH", 150)
+    part = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
+    assert part.history_[0].active <= 107 < whole.history_[0].active  # every third of 320
+    assert (part.relevance_ % 3).any()  # the others come in later
+    assert part.history_[-1].objective == pytest.approx(whole.history_[-1].objective, abs=1.0)
+
+
 # ---- 5. the evidence ---------------------------------------------------------------------------------
 
 

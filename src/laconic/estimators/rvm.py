@@ -56,9 +56,9 @@ class RVMClassifier(BinaryPredictions, _RVM):
         Of ``"poly"``.
     inference : {"sequential", "evidence", "variational"}, default="sequential"
         ``"sequential"`` adds, re-estimates and deletes columns [TF03]_: fast, also on many rows.
-        ``"evidence"`` starts with all columns in [T01]_; up to 300 columns both go both ways and end
-        at the same maximum. ``"variational"`` has distributions for the
-        precisions as well and a bound on the evidence in ``history_`` that never drops [BT00]_.
+        ``"evidence"`` starts with all columns in [T01]_, at the most 5,000; up to 300 columns both go
+        both ways and end at the same maximum. ``"variational"`` has distributions for the precisions
+        as well and a bound on the evidence in ``history_`` that never drops [BT00]_.
     solver : {"fast", "vb"}, default="fast"
         Of ``"variational"``; ``"vb"`` is the paper's update, with the same answers in many more steps.
     likelihood : {"logistic", "probit"} or Binary, default="logistic"
