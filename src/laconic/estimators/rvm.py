@@ -197,7 +197,9 @@ class RVMRegressor(GaussianPredictions, _RVM):
 
     Every weight has a precision of its own, :math:`w_k \sim \mathcal N(0, \alpha_k^{-1})`; precisions
     and noise are those under which the targets are most probable. Most precisions become infinite: what
-    is left are the relevance vectors.
+    is left are the relevance vectors. A kernel on each row can pass through all targets, with no noise
+    left; so the search by evidence stops where the effective parameters of kernels are half as many as
+    the observations.
 
     Parameters
     ----------
@@ -344,9 +346,11 @@ class RVMRegressor(GaussianPredictions, _RVM):
         X : array-like of shape (n_samples, n_features)
         augment : bool, default=True
             Whether each row gets a kernel of its own, so that the deviation grows away from the data
-            instead of shrinking (RVM*); the mean then differs a little from :meth:`predict`. Only
-            kernels that can be factored have this; features and ``"precomputed"`` need or know nothing
-            of the kind.
+            instead of shrinking (RVM*). That kernel has a weight, learnt from what the others left
+            unexplained near it: so the mean is not that of :meth:`predict`, by the more the further
+            the row is from the relevance vectors, and on average closer to the truth. ``False`` has
+            the mean of :meth:`predict`. Only kernels that can be factored have this; features and
+            ``"precomputed"`` need or know nothing of the kind.
 
         Returns
         -------
