@@ -40,7 +40,7 @@ def everything(problem: Problem) -> Estimate:
     active = np.arange(0, p, -(-p // _ENOUGH))
     part, empty = problem.keep(active), problem.empty()
     alpha = np.full(active.size, first_precision(part, empty))
-    mode = find_mode(part, alpha, empty.likelihood, np.zeros(active.size), empty.b, gain=_ROUGH)
+    mode = find_mode(part, alpha, empty.likelihood, np.zeros(active.size), empty.b)
     return Estimate.of(mode, active, p, refining=False)
 
 
