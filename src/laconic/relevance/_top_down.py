@@ -37,7 +37,7 @@ _ROUGH = 1e-3
 def everything(problem: Problem) -> Estimate:
     """Return all columns under one precision, or of very many those at even steps."""
     p = problem.design.shape[1]
-    active = np.arange(0, p, -(-p // _ENOUGH))
+    active = np.arange(0, p, max(1, -(-p // _ENOUGH)))
     part, empty = problem.keep(active), problem.empty()
     alpha = np.full(active.size, first_precision(part, empty))
     mode = find_mode(part, alpha, empty.likelihood, np.zeros(active.size), empty.b)
