@@ -1,6 +1,8 @@
 """Relevance vector machines beside SVC and fastrvm: time, error, log-loss, and sinc.
 
 CPU seconds of one core are compared: they are what a machine with other work to do still tells.
+All that is required, of speed and of log-loss, is required of one and the same inference: the one that
+did best by all of it on draws that are not reported. The others are shown beside it.
 """
 
 import math
@@ -20,14 +22,12 @@ from ._rivals import scores
 METRICS = ("error", "log_loss", "rmse", "kept", "iterations")
 PICTURES = [("time", "cpu_seconds", "moons"), ("memory", "beyond_mib", "moons")]
 
-INFERENCE = ("sequential", "evidence", "variational")
-DEFAULT = INFERENCE[0]
-# The one whose probabilities were best on seeds from 100 on, which are not reported.
-BEST = "variational"
+INFERENCE = ("evidence", "sequential", "variational")
+# The one that is judged, by the moons of seeds from 2,000 on and Ripley's data of seeds from 500 on.
+JUDGED = INFERENCE[0]
 # fastrvm has no intercept by default and is faster without; laconic has one where it is missed.
 INTERCEPT = {"fastrvm": False, "fastrvm with intercept": True}
-WITHOUT = f"{DEFAULT} without intercept"
-LIKE_FASTRVM = (WITHOUT, f"{BEST} without intercept")
+WITHOUT = f"{JUDGED} without intercept"
 GAMMAS = {"ripley": 2.0, "moons": 1.0, "breast cancer": "scale", "sinc": 1 / 18}
 NOISE = 0.3
 # Rows of the moons: seeds. fastrvm takes 40 s a fit at 5,000, four times as long with an intercept.
@@ -43,12 +43,12 @@ def cells(quick):
     methods = (*INFERENCE, "fastrvm") if quick else (*INFERENCE, *INTERCEPT)
     found = [
         Cell("ripley", m, 500 if quick else 20_000, 2, seeds=(0,) if quick else (0, 1, 2))
-        for m in (DEFAULT, "SVC")
+        for m in (JUDGED, "sequential", "SVC")
     ]
     found += [
         Cell("moons", m, n, 2, seeds=tuple(range(seeds)), limit=600.0)
         for n, seeds in sizes.items()
-        for m in (*methods, *LIKE_FASTRVM)
+        for m in (*methods, WITHOUT)
         if n <= 2_000 or m != "fastrvm with intercept"
     ]
     splits = tuple(range(2 if quick else SPLITS))
@@ -93,9 +93,9 @@ def make(cell):
     if cell.method == "SVC":
         return SVC(C=1.0, gamma=gamma)
     regression = cell.case == "sinc"
-    if cell.method in (*INFERENCE, *LIKE_FASTRVM):
+    if cell.method in (*INFERENCE, WITHOUT):
         kind = RVMRegressor if regression else RVMClassifier
-        intercept = cell.method not in LIKE_FASTRVM
+        intercept = cell.method != WITHOUT
         return kind(gamma=gamma, inference=cell.method.split()[0], fit_intercept=intercept)
     fastrvm = rival("fastrvm")
     kind = fastrvm.RVR if regression else fastrvm.RVC
@@ -128,14 +128,18 @@ def ripley(rows):
     found = []
     for n in rows.sizes(case="ripley"):
         at = {"case": "ripley", "n": n}
-        speed = faster(rows, "SVC", DEFAULT, **at)
-        worse = difference(*rows.paired("error", DEFAULT, "SVC", **at))
-        found += [
-            Bar(f"Ripley, n = {n:,}: fit, times faster than SVC", speed, ">=", 1, "x"),
-            Bar(f"Ripley, n = {n:,}: error above SVC's", worse, "<=", 0.003),
-            Bar(f"Ripley, n = {n:,}: kernels kept", rows.mean("kept", method=DEFAULT, **at)),
-            Bar(f"Ripley, n = {n:,}: support vectors of SVC", rows.mean("kept", method="SVC", **at)),
-        ]
+        for ours in (JUDGED, "sequential"):
+            what = f"Ripley, n = {n:,}, {ours}: %s"
+            faster_by, worse_by = (1, 0.003) if ours == JUDGED else (None, None)
+            speed = faster(rows, "SVC", ours, **at)
+            worse = difference(*rows.paired("error", ours, "SVC", **at))
+            found += [
+                Bar(what % "fit, times faster than SVC", speed, ">=", faster_by, "x"),
+                Bar(what % "error above SVC's", worse, "<=", worse_by),
+                Bar(what % "kernels kept", rows.mean("kept", method=ours, **at)),
+            ]
+        vectors = rows.mean("kept", method="SVC", **at)
+        found.append(Bar(f"Ripley, n = {n:,}: support vectors of SVC", vectors))
     return found
 
 
@@ -143,20 +147,20 @@ def moons(rows):
     found = []
     for n in rows.sizes(case="moons"):
         at = {"case": "moons", "n": n}
-        for ours in (*INFERENCE, *LIKE_FASTRVM):
+        for ours in (*INFERENCE, WITHOUT):
             for theirs in INTERCEPT:
                 what = f"moons, n = {n:,}, {ours}: %s {theirs}"
                 first = theirs == "fastrvm"
                 if not first and not rows.where(method=theirs, **at):
                     continue
                 speed = faster(rows, theirs, ours, **at)
-                bar = FASTER.get(n) if first and ours == DEFAULT else None
+                bar = FASTER.get(n) if first and ours == JUDGED else None
                 found.append(Bar(what % "fit, times faster than", speed, ">=", bar, "x"))
                 part = ratio(*rows.paired("error", ours, theirs, **at))
                 found.append(Bar(what % "error, times that of", part))
                 part = ratio(*rows.paired("log_loss", ours, theirs, **at))
                 above = None if part is None else 100 * (part - 1)
-                bar = 0 if first and ours == BEST else None
+                bar = 0 if first and ours == JUDGED else None
                 found.append(Bar(what % "log-loss above that of", above, "<=", bar, " %"))
     return found
 
@@ -165,7 +169,7 @@ def cancer(rows):
     found, at = [], {"case": "breast cancer"}
     for ours in INFERENCE:
         for theirs in INTERCEPT:
-            bar = 1.0 if theirs == "fastrvm" and ours == DEFAULT else None
+            bar = 1.0 if theirs == "fastrvm" and ours == JUDGED else None
             what = f"breast cancer, {ours}: %s, times that of {theirs}"
             part = ratio(*rows.paired("log_loss", ours, theirs, **at))
             found.append(Bar(what % "log-loss", part, "<=", bar))
@@ -180,7 +184,7 @@ def sinc(rows):
         for ours in (*INFERENCE, WITHOUT):
             for theirs in INTERCEPT:
                 what = f"sinc, n = {n:,}, {ours}: %s {theirs}"
-                bar = 1 if theirs == "fastrvm" and ours == DEFAULT else None
+                bar = 1 if theirs == "fastrvm" and ours == JUDGED else None
                 speed = faster(rows, theirs, ours, **at)
                 found.append(Bar(what % "fit, times faster than", speed, ">=", bar, "x"))
                 part = ratio(*rows.paired("rmse", ours, theirs, **at))

@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
+from laconic.basis._pivots import pivoted_cholesky, spread
 from laconic.design import DenseDesign
 from laconic.linalg import (
     Factor,
     damped_least_squares,
-    pivoted_cholesky,
     ridge,
     ridge_dual,
     ridge_primal,
     solve_semidefinite,
-    spread,
 )
 from laconic.posterior import GaussianPosterior
 

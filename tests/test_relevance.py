@@ -14,12 +14,12 @@ from threadpoolctl import threadpool_limits
 import reference_rvm as naive
 from laconic import GridRVMClassifier, GridRVMRegressor, RVMClassifier, RVMRegressor
 from laconic.datasets import make_grid, make_ripley, make_sinc
-from laconic.design import DenseDesign, FactoredDesign, SparseDesign
+from laconic.design import DenseDesign, FactoredDesign, SparseDesign, factored
 from laconic.design.build import _Recent
 from laconic.likelihoods import Gaussian, Logistic, Probit
 from laconic.linalg import Quadratic, ridge_dual, ridge_primal
 from laconic.priors import Jeffreys
-from laconic.relevance import Belief, Evidence, Sequential, Variational
+from laconic.relevance import Belief, Evidence, Sequential, Variational, _top_down
 from laconic.relevance._bottom_up import _unlike, worth
 from laconic.relevance._mode import find_mode
 from laconic.relevance._pace import Pace
@@ -384,8 +384,72 @@ def test_the_factored_dual_goes_through_the_directions_of_its_factor():
     design, _ = designs(20, 12, 0)["factored"]
     answer = ridge_dual(design, np.ones(20), np.arange(20.0), np.ones(12), intercept=True)
     assert answer.dual.shape == (4, 12)
-    assert answer.rows.shape == (20, 4)
-    np.testing.assert_allclose(answer.rows.T @ answer.rows, np.eye(4), atol=1e-12)
+    U = answer.rows()
+    assert U.shape == (20, 4)
+    np.testing.assert_allclose(U.T @ U, np.eye(4), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("least", "reflected"), [(1.0, False), (1e-4, False), (1e-12, True), (0.0, True)]
+)
+def test_the_factored_problem_keeps_its_digits_where_rows_have_no_weight(monkeypatch, least, reflected):
+    made, rng = [], np.random.default_rng(0)
+    G, C = rng.normal(size=(5, 40)), rng.normal(size=(5, 12))
+    design = FactoredDesign(G, C, lambda index: (G.T @ C)[:, index])
+    design.compress(np.ones(40), np.ones(40))
+    monkeypatch.setattr(factored, "thin_qr", lambda A: made.append(A.shape) or np.linalg.qr(A))
+    r, z = np.where(np.arange(40) < 4, 1.0, least), rng.normal(size=40)
+    T, t, _, U = design.compress(r, z)
+    assert bool(made) == reflected
+    np.testing.assert_allclose(U().T @ U(), np.eye(6), atol=1e-9)
+    np.testing.assert_allclose(T.T @ T, C.T @ (G * r) @ G.T @ C, atol=1e-12)
+    np.testing.assert_allclose(T.T @ t, C.T @ (G @ (r * z)), atol=1e-12)
+
+
+def test_all_sets_of_columns_share_one_basis_of_their_rows(monkeypatch):
+    made = []
+    monkeypatch.setattr(factored, "thin_qr", lambda A: made.append(A.shape) or np.linalg.qr(A))
+    design, _ = designs(20, 12, 0)["factored"]
+    for part in (design, design.keep(np.arange(9)), design.keep(np.arange(9)).keep(np.arange(7))):
+        part.compress(np.ones(20), np.arange(20.0))
+    assert made == [(20, 4)]
+
+
+def test_the_full_model_is_left_without_the_last_digits_of_its_weights(monkeypatch):
+    X, y = make_ripley(320, random_state=1)
+    solved, compress = [], FactoredDesign.compress
+    monkeypatch.setattr(FactoredDesign, "compress", lambda *args: solved.append(1) or compress(*args))
+    evidence, count = [], []
+    for gain in (_top_down._ROUGH, 1e-16):
+        monkeypatch.setattr(_top_down, "_ROUGH", gain)
+        solved.clear()
+        model = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
+        evidence.append(model.history_[-1].objective)
+        count.append(len(solved))
+    assert count[0] < 0.85 * count[1]
+    assert evidence[0] == pytest.approx(evidence[1], abs=0.02)
+
+
+def test_calm_updates_do_without_the_rows(monkeypatch):
+    X, y = make_ripley(320, random_state=1)
+    evidence, steps = [], []
+    for updates in (_top_down._UPDATES, 1):
+        monkeypatch.setattr(_top_down, "_UPDATES", updates)
+        model = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
+        evidence.append(model.history_[-1].objective)
+        steps.append(model.n_iter_)
+    assert steps[0] < steps[1]
+    assert evidence[0] == pytest.approx(evidence[1], abs=0.02)
+
+
+def test_very_many_columns_begin_with_those_at_even_steps(monkeypatch):
+    X, y = make_ripley(320, random_state=1)
+    whole = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
+    monkeypatch.setattr(_top_down, "_ENOUGH", 150)
+    part = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
+    assert part.history_[0].active <= 107 < whole.history_[0].active  # every third of 320
+    assert (part.relevance_ % 3).any()  # the others come in later
+    assert part.history_[-1].objective == pytest.approx(whole.history_[-1].objective, abs=1.0)
 
 
 # ---- 5. the evidence ---------------------------------------------------------------------------------

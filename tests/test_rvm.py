@@ -1046,3 +1046,34 @@ def test_a_kernel_that_vanishes_at_all_rows_has_no_error_bar_of_its_own():
     mean, std = model.predict_dist(np.ones((2, 2)))
     np.testing.assert_allclose(mean, 9.5)
     np.testing.assert_allclose(std, model.predict_dist(np.zeros((2, 2)))[1])
+
+
+@pytest.mark.parametrize("inference", ["sequential", "evidence"])
+def test_kernels_do_not_pass_through_all_targets(inference):
+    """In fifty dimensions every row is far from all others, and its kernel could say its noise."""
+    rng = np.random.default_rng(7)
+    X, X_test = rng.normal(size=(60, 50)), rng.normal(size=(300, 50))
+    y, y_test = (rows[:, :8].sum(axis=1) + rng.normal(size=len(rows)) for rows in (X, X_test))
+    model = RVMRegressor(inference=inference).fit(X, y)
+    mean, std = model.predict_dist(X_test)
+    assert model.n_relevant_ < 45
+    assert model.noise_variance_ > 0.01 * y.var()
+    assert np.mean(np.log(std) + ((y_test - mean) / std) ** 2 / 2) < np.log(y.std()) + 0.75
+    features = RVMRegressor(kernel=None, inference=inference).fit(X[:12, :8], X[:12, :8].sum(axis=1))
+    assert 2 * features.n_relevant_ >= 12  # features are as many as they are
+
+
+def test_many_kernels_from_the_full_model_down_keep_their_noise():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(320, 40))
+    y = X[:, :5].sum(axis=1) + rng.normal(size=320)
+    model = RVMRegressor(inference="evidence").fit(X, y)
+    assert model.n_relevant_ < 240
+    assert model.noise_variance_ > 0.01 * y.var()
+
+
+def test_without_augmentation_the_mean_is_that_of_predict():
+    X, y = make_sinc(40, random_state=0)
+    model = RVMRegressor(gamma=1 / 18).fit(X, y)
+    np.testing.assert_array_equal(model.predict_dist(X, augment=False)[0], model.predict(X))
+    assert np.abs(model.predict_dist(X)[0] - model.predict(X)).max() > 1e-6

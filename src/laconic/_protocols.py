@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -30,7 +31,8 @@ class Compressed(NamedTuple):
     T: Array
     t: Array
     one: Array
-    U: Array | None  # orthonormal columns with U T = R^(1/2) Phi; None stands for the identity
+    # Makes the orthonormal columns U with U T = R^(1/2) Phi, which few ask for; None is the identity.
+    U: Callable[[], Array] | None
 
 
 class Prior(Protocol):

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import DTypeLike
 from scipy import linalg
 from scipy.linalg import blas, lapack
 
@@ -125,6 +124,15 @@ class Triangle:
                 break
         return cls(lower)
 
+    @classmethod
+    def exact(cls, matrix: Array) -> Self | None:
+        """Factor the matrix as it is, or return nothing where digits would go."""
+        lower, failed = _cholesky(matrix)
+        if failed:
+            return None
+        condition = lapack.dpocon(lower, np.abs(matrix).sum(axis=0).max(), uplo="L")[0]
+        return cls(lower) if condition > _SINGULAR else None
+
     def solve(self, b: Array) -> Array:
         """Return ``L^-1 b``."""
         return _forward(self.lower, b)
@@ -132,6 +140,14 @@ class Triangle:
     def solve_transposed(self, b: Array) -> Array:
         """Return ``L^-T b``."""
         return _backward(self.lower, b)
+
+    def product_transposed(self, b: Array) -> Array:
+        """Return ``L'b``."""
+        return np.asarray(blas.dtrmm(1.0, self.lower, b.T, side=1, lower=1).T)
+
+
+# One over the condition at which half of a double's digits are gone.
+_SINGULAR = 1e-8
 
 
 @dataclass(frozen=True)
@@ -150,7 +166,9 @@ class Ridge:
     root: Array  # D: square roots of the prior variances
     factor: Factor  # of I + D G D (primal) or I + T T' (dual)
     dual: Array | None  # T = R^(1/2) (Phi - centre) D, or None in the primal
-    rows: Array | None = None  # U with U T = R^(1/2) (Phi - centre) D where T has fewer rows
+    # Makes U with U T = R^(1/2) (Phi - centre) D, where T has fewer rows.
+    rows: Callable[[], Array] | None = None
+    target: Array | None = None  # t: the problem is min |t - T x|^2 + |x|^2 with w = D x
 
     @property
     def log_det(self) -> float:
@@ -185,7 +203,8 @@ class Ridge:
         if self.rows is None:
             leverage = 1 - (self.factor.inverse_root**2).sum(axis=0)
         else:
-            leverage = (self.rows**2).sum(axis=1) - (self.factor.whiten(self.rows.T) ** 2).sum(axis=0)
+            U = self.rows()
+            leverage = (U**2).sum(axis=1) - (self.factor.whiten(U.T) ** 2).sum(axis=0)
         return np.asarray(np.maximum(leverage, 0.0) / r + self.spread)
 
 
@@ -265,7 +284,8 @@ def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept
     matrix.flat[:: matrix.shape[0] + 1] += 1.0
     factor = Factor(matrix)
     weights = root * (T.T @ factor.solve(t))
-    return Ridge(weights, level - float(centre @ weights), centre, spread, root, factor, T, rows)
+    b = level - float(centre @ weights)
+    return Ridge(weights, b, centre, spread, root, factor, T, rows, t)
 
 
 def less_outers(A: Array, u: Array, v: Array) -> Array:
@@ -308,92 +328,3 @@ def solve_semidefinite(H: Array, b: Array) -> Array:
     root = 1 / np.sqrt(np.maximum(more, tiny))
     factor = Factor(root[:, None] * H * root + np.eye(len(H)))
     return np.asarray((root * factor.solve((root * b.T).T).T).T)
-
-
-def pivoted_cholesky(
-    rows: Callable[[Index, Index | None], Array],
-    diagonal: Array,
-    *,
-    tol: float,
-    max_rank: int,
-    dtype: DTypeLike = np.float64,
-) -> tuple[Array, Index, float]:
-    r"""Factor a positive semi-definite matrix as :math:`K \approx G^T G` without forming it.
-
-    Pivots come from where the diagonal of what is left, :math:`K - G^T G`, is large. They are taken in
-    blocks, so that the work is matrix products: the largest and a spread of others in proportion to
-    what is left of them. Their entries among themselves tell which of them the others make redundant;
-    only of the rest are whole rows evaluated.
-
-    Parameters
-    ----------
-    rows : callable
-        ``rows(index, columns)`` returns the rows of ``K`` at these indices, of shape (b, n), or their
-        entries at the given columns.
-    diagonal : ndarray of shape (n,)
-    tol : float
-        Stop when no diagonal element of the rest exceeds this part of the largest of ``K``.
-    max_rank : int
-        Stop at this rank, whatever is left.
-    dtype : float64 or float32
-        Of the factor.
-
-    Returns
-    -------
-    G : ndarray of shape (rank, n)
-    pivots : ndarray of shape (rank,)
-    left : float
-        Largest diagonal element of the rest, as a part of the largest of ``K``.
-    """
-    # Below this a square is no longer a double, and a matrix no more than zero.
-    rest = np.where(diagonal > 1e-150, diagonal, 0.0).astype(np.float64)
-    n, largest = rest.size, float(rest.max(initial=0.0))
-    G = np.empty((min(_FIRST_RANK, max_rank, n), n), dtype=dtype)
-    rank, pivots = 0, np.zeros(0, dtype=np.intp)
-    while rank < min(max_rank, n) and rest.max(initial=0.0) > tol * largest:
-        worth = np.where(rest > tol * largest, rest, 0.0)
-        chosen = spread(worth, min(_BLOCK, max_rank - rank))
-        known = G[:rank, chosen]
-        small = rows(chosen, chosen) - known.T @ known
-        order, lower = _small_cholesky(small, max(tol * largest, _REDUNDANT * rest.max()))
-        chosen = chosen[order]
-        # Through the inverse of the small factor: a product leaves the rows as they lie in memory.
-        inverse = _forward(lower, np.eye(order.size))
-        new = inverse @ (rows(chosen, None) - known[:, order].T @ G[:rank])
-        if rank + order.size > G.shape[0]:
-            grown = np.empty((min(2 * G.shape[0], max_rank, n), n), dtype=dtype)
-            grown[:rank] = G[:rank]
-            G = grown
-        G[rank : rank + order.size] = new
-        rest = np.maximum(rest - np.einsum("ij,ij->j", new, new), 0.0)
-        rest[chosen] = 0.0
-        pivots, rank = np.append(pivots, chosen), rank + order.size
-    left = float(rest.max(initial=0.0)) / largest if largest > 0 else 0.0
-    return G[:rank], pivots, left
-
-
-# Pivots tried at once: enough for matrix products, few enough that most are chosen by what the ones
-# before them have left.
-_BLOCK = 48
-# Rows of the factor that there is room for at first; it doubles when they are used up.
-_FIRST_RANK = 128
-# A row of the block whose rest has fallen to this part of the largest is left for later.
-_REDUNDANT = 1e-4
-
-
-def spread(rest: Array, size: int) -> Index:
-    """Return the index of the largest element and others at even steps of the running total.
-
-    The largest alone are neighbours of each other, and one of them is enough.
-    """
-    total = np.cumsum(rest)
-    steps = (np.arange(size - 1) + 0.5) / max(size - 1, 1) * total[-1]
-    spread = np.minimum(np.searchsorted(total, steps), rest.size - 1)
-    return np.unique(np.append(spread, np.argmax(rest)))
-
-
-def _small_cholesky(A: Array, least: float) -> tuple[Index, Array]:
-    """Return pivots and lower factor of a small matrix, down to diagonal elements of ``least``."""
-    factor, pivots, rank, _ = lapack.dpstrf(A, lower=1, tol=least)
-    rank = max(int(rank), 1)
-    return np.asarray(pivots[:rank], dtype=np.intp) - 1, np.tril(factor[:rank, :rank])

@@ -390,7 +390,7 @@ def _check_operations(design: Design, matrix: Array, when: str = "") -> None:
             "T'one == Phi' R 1": (T.T @ one, matrix.T @ r),
             "one'one == sum(r)": (one @ one, r.sum()),
             "one't == r'z": (one @ t, r @ z),
-            "U T == R^(1/2) Phi": (T if U is None else U @ T, np.sqrt(r)[:, None] * matrix),
+            "U T == R^(1/2) Phi": (T if U is None else U() @ T, np.sqrt(r)[:, None] * matrix),
             "matvec of a matrix": (design.matvec(w[:, None]), matrix @ w[:, None]),
             "rmatvec of a matrix": (design.rmatvec(z[:, None]), matrix.T @ z[:, None]),
         }

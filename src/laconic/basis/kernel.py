@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._protocols import Array, Factors, Index, Kernel
-from ..linalg import pivoted_cholesky
 from ..magnitude import check_largest
+from ._pivots import pivoted_cholesky
 
 # When a factorisation may need more than the rank it is allowed, it is tried first on a sample of so
 # many rows for each rank; with fewer than this many times more rows there is nothing to be gained.

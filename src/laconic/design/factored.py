@@ -9,12 +9,29 @@ from functools import cached_property
 import numpy as np
 
 from .._protocols import Array, Compressed, Design, Index
-from ..linalg import thin_qr
+from ..linalg import Triangle, thin_qr
 from .dense import DenseDesign, is_everything
 
 
 def _all_equal(r: Array) -> bool:
     return bool(r.min(initial=np.inf) == r.max(initial=-np.inf))
+
+
+class _Span:
+    """The row factor, and what is computed from it once for all sets of columns."""
+
+    def __init__(self, G: Array) -> None:
+        self.G = G
+
+    @cached_property
+    def inner(self) -> Array:
+        return np.asarray(self.G @ self.G.T)
+
+    @cached_property
+    def orthogonal(self) -> tuple[Array, Array]:
+        """Return an orthonormal basis ``Q`` of the constant and the rows of ``G``, and ``Q'G'``."""
+        Q = thin_qr(np.column_stack([np.ones(self.G.shape[1]), self.G.T]))[0]
+        return Q, np.asarray(Q.T @ self.G.T)
 
 
 class FactoredDesign:
@@ -37,12 +54,18 @@ class FactoredDesign:
     """
 
     def __init__(
-        self, G: Array, C: Array, exact: Callable[[Index], Array], index: Index | None = None
+        self,
+        G: Array,
+        C: Array,
+        exact: Callable[[Index], Array],
+        index: Index | None = None,
+        _span: _Span | None = None,
     ) -> None:
         self.G = G
         self.C = C
         self.exact = exact
         self.index = np.arange(C.shape[1]) if index is None else index
+        self._span = _Span(G) if _span is None else _span
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -77,35 +100,36 @@ class FactoredDesign:
     def gram_row(self, column: int, r: Array) -> Array:
         """Return one row of ``gram(r)``."""
         if _all_equal(r):
-            return np.asarray(float(r[0]) * (self._inner @ self.C[:, column]) @ self.C, dtype=float)
+            return np.asarray(float(r[0]) * (self._span.inner @ self.C[:, column]) @ self.C, dtype=float)
         return self.rmatvec(r * (self.C[:, column] @ self.G))
 
     @cached_property
-    def _inner(self) -> Array:
-        return np.asarray(self.G @ self.G.T)
-
-    @cached_property
     def _lengths(self) -> Array:
-        return np.sqrt(self._diagonal(self._inner))
+        return np.sqrt(self._diagonal(self._span.inner))
 
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""
         return np.asarray(self.C.T @ ((self.G * r) @ self.G.T) @ self.C, dtype=float)
 
     @cached_property
-    def _orthogonal(self) -> tuple[Array, Array]:
-        """Return an orthonormal basis ``Q`` of the constant and the rows of ``G``, and ``Q'G'``."""
-        n = self.G.shape[1]
-        Q, _ = thin_qr(np.column_stack([np.ones(n), self.G.T]))
-        return Q, np.asarray(Q.T @ self.G.T)
+    def _coordinates(self) -> Array:
+        """The columns in the orthonormal basis of the span."""
+        return np.asarray(self._span.orthogonal[1] @ self.C)
 
     def compress(self, r: Array, z: Array) -> Compressed:
-        """Return the problem projected onto the span of the factor and the constant."""
-        Q, R = self._orthogonal
-        half = np.sqrt(r)
-        # R^(1/2) Q = U S: thin, orthonormal U also where weights of zero have taken rows away.
-        U, S = thin_qr(half[:, None] * Q)
-        return Compressed(S @ (R @ self.C), U.T @ (half * z.T).T, U.T @ half, U)
+        """Return the problem projected onto the span of the factor and the constant.
+
+        With :math:`R^{1/2}Q = UL^T`, so that ``U`` is orthonormal and of the span: through
+        :math:`Q^TRQ = LL^T`, or by reflections where rows of next to no weight cost too many digits.
+        """
+        Q, half = self._span.orthogonal[0], np.sqrt(r)
+        root = Triangle.exact(DenseDesign(Q).gram(r))
+        if root is None:
+            U, upper = thin_qr(half[:, None] * Q)
+            return Compressed(upper @ self._coordinates, U.T @ (half * z.T).T, U.T @ half, lambda: U)
+        t, one = root.solve(Q.T @ (r * z.T).T), root.solve(Q.T @ r)
+        T = root.product_transposed(self._coordinates)
+        return Compressed(T, t, one, lambda: root.solve((half[:, None] * Q).T).T)
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""
@@ -127,4 +151,4 @@ class FactoredDesign:
             return self
         if active.size < self.height:
             return DenseDesign(self.exact(self.index[active]))
-        return FactoredDesign(self.G, self.C[:, active], self.exact, self.index[active])
+        return FactoredDesign(self.G, self.C[:, active], self.exact, self.index[active], self._span)

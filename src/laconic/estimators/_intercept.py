@@ -37,5 +37,7 @@ def misses_intercept(problem: Problem, kept: Index, w: Array) -> bool:
 def _worth(problem: Problem, w: Array, price: float) -> float:
     """Return the fit that these columns are good for, less the price of those that it takes."""
     start = problem.state(w, 0.0, problem.likelihood)
-    state = solve(problem, Newton(), start=start, max_iter=_STEPS, tol=_TOL).state
+    # A step beyond what a double can hold is as bad as can be, and is halved: no need to be told.
+    with np.errstate(over="ignore"):
+        state = solve(problem, Newton(), start=start, max_iter=_STEPS, tol=_TOL).state
     return state.fit - price * np.count_nonzero(state.w)

@@ -44,10 +44,11 @@ class RelevanceBase(KernelModel):
         # What may have no intercept keeps its columns as they are.
         centre = free and not sparing
         built = build_design(basis, X, weight, centre=centre, tol=tol, max_rank=int(self.max_rank))
+        kernels = self.kernel is not None
         # Precisions with the hyper-prior 1 / alpha are weights with the prior 1 / |w|.
         jobs = (
             delayed(fit_relevance)(
-                Problem(built.design.share(), y, likelihood, Jeffreys(), weight, free),
+                Problem(built.design.share(), y, likelihood, Jeffreys(), weight, free, kernels),
                 solver,
                 max_iter=int(self.max_iter),
                 tol=self.tol,

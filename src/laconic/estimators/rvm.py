@@ -56,9 +56,9 @@ class RVMClassifier(BinaryPredictions, _RVM):
         Of ``"poly"``.
     inference : {"sequential", "evidence", "variational"}, default="sequential"
         ``"sequential"`` adds, re-estimates and deletes columns [TF03]_: fast, also on many rows.
-        ``"evidence"`` starts with all columns in [T01]_; up to 300 columns both go both ways and end
-        at the same maximum. ``"variational"`` has distributions for the
-        precisions as well and a bound on the evidence in ``history_`` that never drops [BT00]_.
+        ``"evidence"`` starts with all columns in [T01]_, at the most 5,000; up to 300 columns both go
+        both ways and end at the same maximum. ``"variational"`` has distributions for the precisions
+        as well and a bound on the evidence in ``history_`` that never drops [BT00]_.
     solver : {"fast", "vb"}, default="fast"
         Of ``"variational"``; ``"vb"`` is the paper's update, with the same answers in many more steps.
     likelihood : {"logistic", "probit"} or Binary, default="logistic"
@@ -75,8 +75,8 @@ class RVMClassifier(BinaryPredictions, _RVM):
         An iteration that gains less than this many nats per observation is the last.
     rank_tol : float or "auto", default="auto"
         A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest: 1e-6 for ``"sequential"`` on more than 300 rows, whose factors only
-        choose, 1e-8 for ``"variational"``, 1e-10 otherwise.
+        this part of the largest: 1e-6 for ``"sequential"``, whose factors only choose, 1e-8 for the
+        others, and 1e-10 up to 300 rows, except for ``"variational"``.
     max_rank : int, default=1000
         Rank at which the factorisation stops all the same; ``status_`` says so.
     class_weight : None, dict or "balanced", default=None
@@ -197,7 +197,9 @@ class RVMRegressor(GaussianPredictions, _RVM):
 
     Every weight has a precision of its own, :math:`w_k \sim \mathcal N(0, \alpha_k^{-1})`; precisions
     and noise are those under which the targets are most probable. Most precisions become infinite: what
-    is left are the relevance vectors.
+    is left are the relevance vectors. A kernel on each row can pass through all targets, with no noise
+    left; so the search by evidence stops where the effective parameters of kernels are half as many as
+    the observations.
 
     Parameters
     ----------
@@ -225,8 +227,8 @@ class RVMRegressor(GaussianPredictions, _RVM):
         An iteration that gains less than this many nats per observation is the last.
     rank_tol : float or "auto", default="auto"
         A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest: 1e-6 for ``"sequential"`` on more than 300 rows, whose factors only
-        choose, 1e-8 for ``"variational"``, 1e-10 otherwise.
+        this part of the largest: 1e-6 for ``"sequential"``, whose factors only choose, 1e-8 for the
+        others, and 1e-10 up to 300 rows, except for ``"variational"``.
     max_rank : int, default=1000
         Rank at which the factorisation stops all the same; ``status_`` says so.
     n_jobs : int or None, default=None
@@ -344,9 +346,11 @@ class RVMRegressor(GaussianPredictions, _RVM):
         X : array-like of shape (n_samples, n_features)
         augment : bool, default=True
             Whether each row gets a kernel of its own, so that the deviation grows away from the data
-            instead of shrinking (RVM*); the mean then differs a little from :meth:`predict`. Only
-            kernels that can be factored have this; features and ``"precomputed"`` need or know nothing
-            of the kind.
+            instead of shrinking (RVM*). That kernel has a weight, learnt from what the others left
+            unexplained near it: so the mean is not that of :meth:`predict`, by the more the further
+            the row is from the relevance vectors, and on average closer to the truth. ``False`` has
+            the mean of :meth:`predict`. Only kernels that can be factored have this; features and
+            ``"precomputed"`` need or know nothing of the kind.
 
         Returns
         -------

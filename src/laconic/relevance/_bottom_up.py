@@ -153,7 +153,8 @@ def _try(
         mode.b,
     )
     new, joined = reestimate(new, joined, tol=COARSE)
-    return (new, joined) if new.objective > mode.objective else (mode, active)
+    better = new.objective > mode.objective and not new.starved
+    return (new, joined) if better else (mode, active)
 
 
 def reestimate(mode: Mode, active: Index, *, tol: float) -> tuple[Mode, Index]:

@@ -40,15 +40,21 @@ def or_other_end(
 
     Kernels that are much alike make many maxima, nats apart, and which one is found hangs on the way.
     With more columns than observations the greatest evidence is that of a model without noise, which
-    is no better: there a way keeps to itself.
+    is no better: there a way keeps to itself. From the full model down it may end there with fewer
+    columns, too; from the empty one up it does not.
     """
     small = problem.design.shape[1] <= min(_SMALL, problem.weight.sum())
     moves = not old.refining or new.objective - old.objective > COARSE
-    if old.compared or moves or not small:
+    if old.compared or moves or not (small or new.mode.starved):
         return new
     other = start(problem)
     for _ in range(_STEPS):
         last, other = other, step(problem, other)
         if last.refining and other.objective - last.objective <= COARSE:
             break
-    return replace(other if other.objective > new.objective else new, compared=True)
+    return replace(max(new, other, key=_rank), compared=True)
+
+
+def _rank(estimate: Estimate) -> tuple[bool, float]:
+    """Return by what the better end is told: the greater evidence, if it is any evidence."""
+    return not estimate.mode.starved, estimate.objective

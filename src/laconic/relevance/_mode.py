@@ -60,6 +60,18 @@ class Mode:
         return replace(self.ridge, weights=self.w, intercept=self.b)
 
     @property
+    def starved(self) -> bool:
+        """Whether kernels are so many that the noise they leave is no evidence of how much there is.
+
+        Kernels on all rows can pass through all targets. With half as many effective parameters as
+        observations a regression is on its way there: its evidence still rises, at the price of the
+        predictions. Fewer columns than that are what there is; classes have no noise to lose.
+        """
+        free = self.ridge.n_learnt + self.problem.intercept
+        learns = self.problem.kernels and self.refit() is not self.likelihood
+        return learns and 2 * free > float(self.problem.weight.sum())
+
+    @property
     def target(self) -> Array:
         """Target of the Gaussian with the likelihood's own slope and curvature."""
         return np.asarray(self.f + self.problem.weight * self.slope / self.r)

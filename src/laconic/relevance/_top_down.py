@@ -4,47 +4,95 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._protocols import Index
+from .._protocols import Array, Design, Index
+from ..design import DenseDesign
+from ..linalg import Ridge, ridge_dual
 from ..solvers import Problem
 from ._bottom_up import Estimate, look
 from ._mode import Mode, find_mode
 from ._settle import settle
 from ._start import first_precision
 
+# Columns to begin with at the most. More are neighbours of these, and cost as much as the rows do; on
+# 20,000 rows of Ripley's data models end a nat lower in 4,400 and predict the same.
+_ENOUGH = 5_000
 # A column that the data settle by less than this, and whose precision still grows, is gone.
 _UNLEARNT = 1e-3
-# No precision changes by more than this factor in one step.
+# No precision changes by more than this factor in one update.
 _LEAP = 10.0
+# Once an update gains less than so many nats there are so many at the most around one quadratic, and
+# the rows are not looked at in between. Before that the curvature changes too much: models end up to
+# half a nat lower.
+_CALM, _UPDATES = 1.0, 8
 # When all precisions together gain less than this many nats in a step, and so many columns are left
 # at the most, Newton's method takes over.
 _SLOW, _FEW = 0.1, 300
 # Nats to within which the precisions then settle.
 _FINE = 1e-4
+# Until then a step of Newton's method for the weights that would gain less than this is not made: what
+# the evidence lacks is of the order of its root, and the next update moves it by more.
+_ROUGH = 1e-3
 
 
 def everything(problem: Problem) -> Estimate:
-    """Return all columns under one precision."""
-    p, empty = problem.design.shape[1], problem.empty()
-    alpha = np.full(p, first_precision(problem, empty))
-    mode = find_mode(problem, alpha, empty.likelihood, np.zeros(p), empty.b)
-    return Estimate.of(mode, np.arange(p), p, refining=False)
+    """Return all columns under one precision, or of very many those at even steps."""
+    p = problem.design.shape[1]
+    active = np.arange(0, p, max(1, -(-p // _ENOUGH)))
+    part, empty = problem.keep(active), problem.empty()
+    alpha = np.full(active.size, first_precision(part, empty))
+    mode = find_mode(part, alpha, empty.likelihood, np.zeros(active.size), empty.b)
+    return Estimate.of(mode, active, p, refining=False)
 
 
 def let_go(problem: Problem, state: Estimate) -> Estimate:
-    """Return the estimate after one update of all precisions, or one look of the refinement."""
+    """Return the estimate after a few updates of all precisions, or one look of the refinement."""
     if state.refining:
         return look(problem, state)
-    mode, used = state.mode, state.mode.alpha * state.mode.w**2
-    alive = (mode.learnt >= _UNLEARNT) | (used > mode.learnt)
-    kept = np.flatnonzero(alive)
-    with np.errstate(divide="ignore"):
-        growth = np.clip(mode.learnt[kept] / used[kept], 1 / _LEAP, _LEAP)
-    left = problem.keep(state.active[kept])
-    new = find_mode(left, mode.alpha[kept] * growth, mode.refit(), mode.w[kept], mode.b)
-    active, slow = state.active[kept], new.objective - mode.objective < _SLOW and kept.size <= _FEW
+    mode = state.mode
+    alpha, kept = _update(mode.alpha, mode.w, mode.learnt)
+    alpha, kept, w = _go_on(mode.ridge, alpha, kept, mode.w[kept])
+    left, active = problem.keep(state.active[kept]), state.active[kept]
+    new = find_mode(left, alpha, mode.refit(), w, mode.b, gain=_ROUGH)
+    slow = new.objective - mode.objective < _SLOW and kept.size <= _FEW
     if slow:
         new, active = _trim(new, active)
     return Estimate.of(new, active, problem.design.shape[1], refining=slow)
+
+
+def _update(alpha: Array, w: Array, learnt: Array) -> tuple[Array, Index]:
+    r"""Return MacKay's :math:`\alpha = \gamma/w^2`, and which columns are not yet gone."""
+    used = alpha * w**2
+    kept = np.flatnonzero((learnt >= _UNLEARNT) | (used > learnt))
+    with np.errstate(divide="ignore"):
+        growth = np.clip(learnt[kept] / used[kept], 1 / _LEAP, _LEAP)
+    return alpha[kept] * growth, kept
+
+
+def _go_on(ridge: Ridge, alpha: Array, kept: Index, w: Array) -> tuple[Array, Index, Array]:
+    """Return precisions, columns and weights after more updates, the likelihood still touched there.
+
+    All is done in the directions of the compressed problem, which are few where rows are many.
+    """
+    if ridge.dual is None or ridge.target is None:
+        return alpha, kept, w
+    design: Design = DenseDesign((ridge.dual / ridge.root)[:, kept])
+    target = ridge.target
+    one, value = np.ones(design.height), _value(ridge, target)
+    for _ in range(_UPDATES - 1):
+        if kept.size <= design.height:
+            break
+        answer = ridge_dual(design, one, target, 1 / alpha, intercept=False)
+        before, value = value, _value(answer, target)
+        if value - before > _CALM:
+            break
+        alpha, stay = _update(alpha, answer.weights, answer.learnt())
+        design, kept, w = design.keep(stay), kept[stay], answer.weights[stay]
+    return alpha, kept, w
+
+
+def _value(ridge: Ridge, target: Array) -> float:
+    """Return the evidence of the precisions where the likelihood is the compressed problem's."""
+    return -0.5 * (float(target @ ridge.factor.solve(target)) + ridge.log_det)
 
 
 def _trim(mode: Mode, active: Index) -> tuple[Mode, Index]:

@@ -1,0 +1,101 @@
+"""Pivoted Cholesky: a kernel matrix through the few rows that span it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import DTypeLike
+from scipy.linalg import lapack
+
+from .._protocols import Array, Index
+from ..linalg import Triangle
+
+
+def pivoted_cholesky(
+    rows: Callable[[Index, Index | None], Array],
+    diagonal: Array,
+    *,
+    tol: float,
+    max_rank: int,
+    dtype: DTypeLike = np.float64,
+) -> tuple[Array, Index, float]:
+    r"""Factor a positive semi-definite matrix as :math:`K \approx G^T G` without forming it.
+
+    Pivots come from where the diagonal of what is left, :math:`K - G^T G`, is large. They are taken in
+    blocks, so that the work is matrix products: the largest and a spread of others in proportion to
+    what is left of them. Their entries among themselves tell which of them the others make redundant;
+    only of the rest are whole rows evaluated.
+
+    Parameters
+    ----------
+    rows : callable
+        ``rows(index, columns)`` returns the rows of ``K`` at these indices, of shape (b, n), or their
+        entries at the given columns.
+    diagonal : ndarray of shape (n,)
+    tol : float
+        Stop when no diagonal element of the rest exceeds this part of the largest of ``K``.
+    max_rank : int
+        Stop at this rank, whatever is left.
+    dtype : float64 or float32
+        Of the factor.
+
+    Returns
+    -------
+    G : ndarray of shape (rank, n)
+    pivots : ndarray of shape (rank,)
+    left : float
+        Largest diagonal element of the rest, as a part of the largest of ``K``.
+    """
+    # Below this a square is no longer a double, and a matrix no more than zero.
+    rest = np.where(diagonal > 1e-150, diagonal, 0.0).astype(np.float64)
+    n, largest = rest.size, float(rest.max(initial=0.0))
+    G = np.empty((min(_FIRST_RANK, max_rank, n), n), dtype=dtype)
+    rank, pivots = 0, np.zeros(0, dtype=np.intp)
+    while rank < min(max_rank, n) and rest.max(initial=0.0) > tol * largest:
+        worth = np.where(rest > tol * largest, rest, 0.0)
+        chosen = spread(worth, min(_BLOCK, max_rank - rank))
+        known = G[:rank, chosen]
+        small = rows(chosen, chosen) - known.T @ known
+        order, lower = _small_cholesky(small, max(tol * largest, _REDUNDANT * rest.max()))
+        chosen = chosen[order]
+        # Through the inverse of the small factor: a product leaves the rows as they lie in memory.
+        inverse = Triangle(lower).solve(np.eye(order.size))
+        new = inverse @ (rows(chosen, None) - known[:, order].T @ G[:rank])
+        if rank + order.size > G.shape[0]:
+            grown = np.empty((min(2 * G.shape[0], max_rank, n), n), dtype=dtype)
+            grown[:rank] = G[:rank]
+            G = grown
+        G[rank : rank + order.size] = new
+        rest = np.maximum(rest - np.einsum("ij,ij->j", new, new), 0.0)
+        rest[chosen] = 0.0
+        pivots, rank = np.append(pivots, chosen), rank + order.size
+    left = float(rest.max(initial=0.0)) / largest if largest > 0 else 0.0
+    return G[:rank], pivots, left
+
+
+# Pivots tried at once: enough for matrix products, few enough that most are chosen by what the ones
+# before them have left.
+_BLOCK = 48
+# Rows of the factor that there is room for at first; it doubles when they are used up.
+_FIRST_RANK = 128
+# A row of the block whose rest has fallen to this part of the largest is left for later.
+_REDUNDANT = 1e-4
+
+
+def spread(rest: Array, size: int) -> Index:
+    """Return the index of the largest element and others at even steps of the running total.
+
+    The largest alone are neighbours of each other, and one of them is enough.
+    """
+    total = np.cumsum(rest)
+    steps = (np.arange(size - 1) + 0.5) / max(size - 1, 1) * total[-1]
+    others = np.minimum(np.searchsorted(total, steps), rest.size - 1)
+    return np.unique(np.append(others, np.argmax(rest)))
+
+
+def _small_cholesky(A: Array, least: float) -> tuple[Index, Array]:
+    """Return pivots and lower factor of a small matrix, down to diagonal elements of ``least``."""
+    factor, pivots, rank, _ = lapack.dpstrf(A, lower=1, tol=least)
+    rank = max(int(rank), 1)
+    return np.asarray(pivots[:rank], dtype=np.intp) - 1, np.tril(factor[:rank, :rank])
