@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +13,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from .._component import unknown
+from .._protocols import Array
 from ..estimators._base import SparseBayesBase
 from ..estimators._callbacks import check_callbacks
 from ..estimators._threads import one_blas_thread
@@ -18,11 +21,17 @@ from ..priors import GeneralizedGaussian
 from ..solvers import Record
 from ._base import Search
 from ._candidates import check_values, path_of, width_grid
-from ._confidence import Judge, as_they_are
-from ._path import Data, follow, weigh
+from ._confidence import AS_THEY_ARE, Judge, Said
+from ._path import Data, Trial, try_fold, weigh
+from ._race import Runner, thin_out
 
 # Kernels whose gamma is a width.
 _WITH_WIDTH = ("rbf", "matern")
+# Kernels are many views of few directions, and more of them have to make the labels of the rows left out
+# five times as likely: in nats. (Of features it is a matter of fact whether few or many count.)
+_FIVE = math.log(5)
+
+Report = Callable[[list[Trial]], None]
 
 
 class SparseBayesSearch(Search):
@@ -33,6 +42,7 @@ class SparseBayesSearch(Search):
     kernel: Any
     gammas: Any
     criterion: Literal["cv", "evidence"]
+    race: bool
 
     _estimator: type[SparseBayesBase]
     _counted = "relevant"
@@ -46,25 +56,16 @@ class SparseBayesSearch(Search):
 
     def _search(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Choose and fit; return what the variances of the chosen model are to be multiplied by."""
-        callbacks = check_callbacks(self.callbacks)
+        report = self._reporter()
         data, template = self._rows(X, y, sample_weight), self._template()
         question: Any = template._question(*data)  # judges everything but the grid
         priors = path_of(check_values(self, "shapes"), check_values(self, "scales"))
-        widths = self._widths(question.X)
-        jobs = self._jobs(template, data, priors, widths)
-        began, found = time.perf_counter(), []
-        params: list[dict[str, Any]] = []
+        runners = [[Runner(prior, gamma) for prior in priors] for gamma in self._widths(question.X)]
+        trials = self._weigh if self._by_evidence() else self._race
         with one_blas_thread():
-            results = Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
-            for gamma, trials in zip(widths, results, strict=True):
-                for prior, folds in zip(priors, trials, strict=True):
-                    found.append(folds)
-                    params.append(self._params(prior, gamma))
-                    score, kept = np.mean([(trial.score, trial.kept) for trial in folds], axis=0)
-                    record = Record(len(found), score, round(kept), time.perf_counter() - began)
-                    for callback in callbacks:
-                        callback(record)
-        self._choose(params, found)
+            found = trials(template, data, runners, report)
+        allowed = self._allowed() / float(data.weight.sum())
+        self._choose([runner.params for runner in chain(*runners)], found, allowed=allowed)
         best = clone(template).set_params(**self.best_params_)
         began = time.perf_counter()
         self.best_estimator_ = best.fit(X, y, sample_weight=sample_weight)
@@ -73,32 +74,85 @@ class SparseBayesSearch(Search):
         factor: float = found[self.best_index_][0].factor
         return factor
 
-    def _jobs(
-        self,
-        template: SparseBayesBase,
-        data: Data,
-        priors: list[GeneralizedGaussian],
-        widths: list[float | None],
-    ) -> Iterator[Any]:
-        """Yield one job a width."""
-        templates = (
-            clone(template).set_params(**({} if gamma is None else {"gamma": gamma})) for gamma in widths
-        )
-        if self.criterion == "evidence":
-            if self.kernel is not None:
-                raise ValueError(
-                    "criterion='evidence' needs kernel=None: between kernels it prefers too few; "
-                    "use criterion='cv'."
-                )
-            return (delayed(weigh)(each, data, priors) for each in templates)
-        if self.criterion != "cv":
+    def _reporter(self) -> Report:
+        """Return what tells the callbacks of each candidate that is done."""
+        callbacks, began, number = check_callbacks(self.callbacks), time.perf_counter(), 0
+
+        def report(trials: list[Trial]) -> None:
+            nonlocal number
+            number += 1
+            score, kept = np.nanmean([(trial.score, trial.kept) for trial in trials], axis=0)
+            record = Record(number, score, round(kept), time.perf_counter() - began)
+            for callback in callbacks:
+                callback(record)
+
+        return report
+
+    def _by_evidence(self) -> bool:
+        """Return which criterion is asked for, if it suits the columns."""
+        if self.criterion == "evidence" and self.kernel is not None:
+            raise ValueError(
+                "criterion='evidence' needs kernel=None: between kernels it prefers too few; "
+                "use criterion='cv'."
+            )
+        if self.criterion not in ("cv", "evidence"):
             raise unknown("criterion", str(self.criterion), ["cv", "evidence"])
+        return self.criterion == "evidence"
+
+    def _weigh(
+        self, template: SparseBayesBase, data: Data, runners: list[list[Runner]], report: Report
+    ) -> list[list[Trial]]:
+        """Return the evidence of each candidate as its only trial."""
+        (only,) = runners  # features have no widths
+        found = weigh(template, data, [runner.prior for runner in only])
+        for trials in found:
+            report(trials)
+        return found
+
+    def _race(
+        self, template: SparseBayesBase, data: Data, runners: list[list[Runner]], report: Report
+    ) -> list[list[Trial]]:
+        """Return the trials of each candidate, fold by fold; who will not be chosen sees no more."""
         folds, judge = self._folds(data), self._judge(template)
-        return (delayed(follow)(each, data, folds, priors, judge) for each in templates)
+        everyone, total = [*chain(*runners)], float(sum(data.weight[test].sum() for _, test in folds))
+        allowed = None if self.one_standard_error else self._allowed()
+        with Parallel(n_jobs=self.n_jobs, return_as="generator") as workers:
+            for left, fold in zip(range(len(folds) - 1, -1, -1), folds, strict=True):
+                paths = [path for path in runners if any(runner.runs for runner in path)]
+                running = [[runner for runner in path if runner.runs] for path in paths]
+                jobs = (
+                    delayed(try_fold)(
+                        _at_width(template, path[0].gamma),
+                        data,
+                        fold,
+                        [runner.entry for runner in path],
+                        judge.hear,
+                    )
+                    for path in paths
+                )
+                for path, tried in zip(running, workers(jobs), strict=True):
+                    for runner, each in zip(path, tried, strict=True):
+                        runner.tried.append(each)
+                if self.race and judge.by_rows and left:
+                    thin_out(everyone, judge.factors, total, allowed)
+                for runner in chain(*running):
+                    if not (runner.runs and left):
+                        report(runner.trials(judge.factors, len(folds)))
+        return [runner.trials(judge.factors, len(folds)) for runner in everyone]
+
+    def _allowed(self) -> float:
+        """Return by how many nats in all the best candidate may be better than a sparser one."""
+        judged = self.scoring is None and self.criterion == "cv"
+        return _FIVE if self._classifies and self.kernel is not None and judged else 0.0
 
     def _judge(self, template: SparseBayesBase) -> Judge:
-        """Return how candidates are scored."""
-        return Judge(self._score(template), as_they_are)
+        """Return how candidates are scored: as they are."""
+        if self.scoring is None:
+            return Judge(self._hear, AS_THEY_ARE)
+        return Judge(_Heard(self._score(template)), AS_THEY_ARE, by_rows=False)
+
+    def _hear(self, model: Any, X: Any, y: Any, weight: Array) -> Said:
+        return Said(self._log_p(model, X, y)[None], weight)
 
     def _widths(self, X: Any) -> list[float | None]:
         """Return the values of gamma to try; None where the kernel has none."""
@@ -108,12 +162,22 @@ class SparseBayesSearch(Search):
             return [*width_grid(X)] if self.kernel in _WITH_WIDTH else [None]
         return check_values(self, "gammas")
 
-    @staticmethod
-    def _params(prior: GeneralizedGaussian, gamma: float | None) -> dict[str, Any]:
-        params: dict[str, Any] = {"prior__q": prior.q, "prior__scale": prior.scale}
-        return params if gamma is None else {**params, "gamma": gamma}
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
+
+
+class _Heard:
+    """A score of all rows of a fold together; a class, so that workers can unpickle it."""
+
+    def __init__(self, score: Any) -> None:
+        self.score = score
+
+    def __call__(self, model: Any, X: Any, y: Any, weight: Array) -> Said:
+        return Said(np.array([[self.score(model, X, y, weight)]]), np.array([weight.sum()]))
+
+
+def _at_width(template: SparseBayesBase, gamma: float | None) -> SparseBayesBase:
+    model: SparseBayesBase = clone(template)
+    return model if gamma is None else model.set_params(gamma=gamma)
