@@ -216,6 +216,28 @@ def test_scorers_of_ones_own_see_every_fold(cross):
     assert not np.isnan(search.fit(*cross).cv_results_["mean_test_score"]).any()
 
 
+def test_rows_left_out_may_find_the_evidence_timid():
+    X, y = make_offset_spirals(200, random_state=np.random.default_rng([1002, 0]))
+    new, truth = make_offset_spirals(2000, random_state=np.random.default_rng([1002, 1]))
+    settings = {"kernel": "rbf", "gammas": [0.125], "cv": spiral_folds(X, y)}
+    search = SparseBayesClassifierCV([2.0], **settings).fit(X, y)
+    plain = SparseBayesClassifier(GeneralizedGaussian(2.0), kernel="rbf", gamma=0.125).fit(X, y)
+    timid = {"prior__q": 2.0, "prior__scale": "evidence", "gamma": 0.125}
+    assert search.cv_results_["params"][0] == timid
+    times = [each["prior__scale"] / plain.prior_.scale for each in search.cv_results_["params"][1:]]
+    np.testing.assert_allclose(times, [30, 10, 3])
+    assert search.best_index_ > 0
+    gained = (search.best_score_ - search.cv_results_["mean_test_score"][0]) * len(y)
+    assert gained > np.log(5)
+    assert search.best_estimator_.prior_.scale == search.best_params_["prior__scale"]
+    assert log_loss(truth, search.predict_proba(new)) < log_loss(truth, plain.predict_proba(new))
+    assert search.score(new, truth) > plain.score(new, truth)
+    # Not where scales are given, and not of features.
+    given = SparseBayesClassifierCV([2.0], scales=[1.0], **settings).fit(X, y)
+    features = SparseBayesClassifierCV([2.0]).fit(X, y)
+    assert len(given.cv_results_["params"]) == len(features.cv_results_["params"]) == 1
+
+
 def test_spirals_need_no_intercept():
     X, y = make_offset_spirals(200, random_state=np.random.default_rng([1001, 0]))
     settings = {"kernel": "rbf", "gammas": [0.125, 0.5], "cv": spiral_folds(X, y)}

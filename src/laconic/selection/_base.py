@@ -101,8 +101,8 @@ class Search(BaseEstimator):  # type: ignore[misc]
         """
         scores = np.array([[trial.score for trial in folds] for folds in found])
         kept = np.array([np.nanmean([trial.kept for trial in folds]) for folds in found])
-        mean = np.where(np.isnan(scores).any(axis=1), -np.inf, scores.mean(axis=1))
-        best = int(np.argmax(mean - handicap))
+        mean = np.where(np.isnan(scores).any(axis=1), -np.inf, scores.mean(axis=1)) - handicap
+        best = int(np.argmax(mean))
         if self.one_standard_error and scores.shape[1] > 1:
             allowed = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
         if not allowed:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
 
-from .._protocols import Array
+from .._protocols import Array, Index
+from ..estimators._base import SparseBayesBase
 from ..priors import GeneralizedGaussian
-from ._confidence import Said, settle
-from ._path import Entry, Trial, Tried
+from ._confidence import Judge, Said, settle
+from ._path import Data, Entry, Trial, Tried, try_fold
 
 # How many standard errors of their difference, row by row, make it clear that a candidate is behind the
 # leader, and that it will not be ahead of a sparser one.
@@ -44,15 +48,6 @@ class Runner:
         params: dict[str, Any] = {"prior__q": self.prior.q, "prior__scale": self.prior.scale}
         return params if self.gamma is None else {**params, "gamma": self.gamma}
 
-    def trials(self, factors: Array, n_folds: int) -> list[Trial]:
-        """Return a trial for each fold, its variances settled; of folds that it did not see, nothing."""
-        best = settle(self.said, factors)
-        trials = [
-            each.trial._replace(score=float(each.said.scores()[best]), factor=float(factors[best]))
-            for each in self.tried
-        ]
-        return trials + [Trial()] * (n_folds - len(trials))
-
     @property
     def said(self) -> list[Said]:
         """What it has said of the rows of each fold."""
@@ -62,6 +57,58 @@ class Runner:
         """Return what it says of all rows so far, its variances settled."""
         best = settle(self.said, factors)
         return np.concatenate([said.log_p[best] for said in self.said])
+
+
+@dataclass(frozen=True)
+class Race:
+    """Folds on which candidates are tried, one after the other, and the rules by which they are out."""
+
+    template: SparseBayesBase
+    data: Data
+    folds: Sequence[tuple[Index, Index]]
+    judge: Judge
+    thins: bool  # whether anyone is ever out
+    allowed: float | None  # see thin_out
+    n_jobs: int | None
+    report: Callable[[list[Trial]], None]
+
+    def run(self, paths: Sequence[Sequence[Runner]], beside: Runner | None = None) -> None:
+        """Try the candidates of each width, along its path, beside one that is through already."""
+        with Parallel(n_jobs=self.n_jobs, return_as="generator") as workers:
+            for number, fold in enumerate(self.folds, start=1):
+                on = [path for path in paths if any(runner.runs for runner in path)]
+                running = [[runner for runner in path if runner.runs] for path in on]
+                jobs = (delayed(try_fold)(*self._job(path, fold)) for path in on)
+                for path, tried in zip(running, workers(jobs), strict=True):
+                    for runner, each in zip(path, tried, strict=True):
+                        runner.tried.append(each)
+                last = number == len(self.folds)
+                if self.thins and not last:
+                    others = [] if beside is None else [replace(beside, tried=beside.tried[:number])]
+                    self._thin_out([*others, *chain(*paths)])
+                for runner in chain(*running):
+                    if last or not runner.runs:
+                        self.report(self.trials(runner))
+
+    def _job(self, path: Sequence[Runner], fold: tuple[Index, Index]) -> tuple[Any, ...]:
+        template, gamma = clone(self.template), path[0].gamma
+        if gamma is not None:
+            template.set_params(gamma=gamma)
+        return template, self.data, fold, [runner.entry for runner in path], self.judge.hear
+
+    def _thin_out(self, runners: Sequence[Runner]) -> None:
+        total = float(sum(self.data.weight[test].sum() for _, test in self.folds))
+        thin_out(runners, self.judge.factors, total, self.allowed)
+
+    def trials(self, runner: Runner) -> list[Trial]:
+        """Return a trial for each fold, its variances settled; of folds that it did not see, nothing."""
+        factors = self.judge.factors
+        best = settle(runner.said, factors)
+        found = [
+            each.trial._replace(score=float(each.said.scores()[best]), factor=float(factors[best]))
+            for each in runner.tried
+        ]
+        return found + [Trial()] * (len(self.folds) - len(found))
 
 
 def thin_out(runners: Sequence[Runner], factors: Array, total: float, allowed: float | None) -> None:

@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from .._component import unknown
@@ -22,14 +21,16 @@ from ..solvers import Record
 from ._base import Search
 from ._candidates import check_values, path_of, width_grid
 from ._confidence import AS_THEY_ARE, Judge, Said
-from ._path import Data, Trial, try_fold, weigh
-from ._race import Runner, thin_out
+from ._path import Data, Trial, weigh
+from ._race import Race, Runner
 
 # Kernels whose gamma is a width.
 _WITH_WIDTH = ("rbf", "matern")
 # Kernels are many views of few directions, and more of them have to make the labels of the rows left out
 # five times as likely: in nats. (Of features it is a matter of fact whether few or many count.)
 _FIVE = math.log(5)
+# Multiples of the scale that the evidence gives to a dense model, the largest first.
+_BOLDER = (30.0, 10.0, 3.0)
 
 Report = Callable[[list[Trial]], None]
 
@@ -60,19 +61,52 @@ class SparseBayesSearch(Search):
         data, template = self._rows(X, y, sample_weight), self._template()
         question: Any = template._question(*data)  # judges everything but the grid
         priors = path_of(check_values(self, "shapes"), check_values(self, "scales"))
-        runners = [[Runner(prior, gamma) for prior in priors] for gamma in self._widths(question.X)]
-        trials = self._weigh if self._by_evidence() else self._race
+        paths = [[Runner(prior, gamma) for prior in priors] for gamma in self._widths(question.X)]
         with one_blas_thread():
-            found = trials(template, data, runners, report)
-        allowed = self._allowed() / float(data.weight.sum())
-        self._choose([runner.params for runner in chain(*runners)], found, allowed=allowed)
-        best = clone(template).set_params(**self.best_params_)
+            if self._by_evidence():
+                found = weigh(template, data, priors)
+                for trials in found:
+                    report(trials)
+            else:
+                race = self._race(template, data, report)
+                race.run(paths)
+                found = [race.trials(runner) for runner in chain(*paths)]
+        runners = [*chain(*paths)]
+        price = self._allowed() / float(data.weight.sum())
+        self._choose([runner.params for runner in runners], found, allowed=price)
+        self._refit(template, X, y, sample_weight)
+        bolder = self._bolder(runners[self.best_index_])
+        if bolder:
+            with one_blas_thread():
+                race.run([bolder], beside=runners[self.best_index_])
+            handicap = np.repeat([0.0, price], [len(runners), len(bolder)])
+            runners, found = runners + bolder, found + [race.trials(runner) for runner in bolder]
+            before, params = self.best_index_, [runner.params for runner in runners]
+            self._choose(params, found, handicap=handicap, allowed=price)
+            if self.best_index_ != before:
+                self._refit(template, X, y, sample_weight)
+        factor: float = found[self.best_index_][0].factor
+        return factor
+
+    def _refit(self, template: SparseBayesBase, X: Any, y: Any, sample_weight: Any) -> None:
+        """Publish the chosen model, fitted to all rows."""
         began = time.perf_counter()
+        best: Any = clone(template).set_params(**self.best_params_)
         self.best_estimator_ = best.fit(X, y, sample_weight=sample_weight)
         self.refit_time_ = time.perf_counter() - began
         self.n_iter_ = self.best_estimator_.n_iter_
-        factor: float = found[self.best_index_][0].factor
-        return factor
+
+    def _bolder(self, chosen: Runner) -> list[Runner]:
+        """Return the chosen candidate with larger scales, where the evidence may have been timid.
+
+        Where classes are nearly separable Laplace's evidence of a dense model is: the rows left out know
+        better. Of several outputs, with a scale each, it is left alone.
+        """
+        model, prior = self.best_estimator_, chosen.prior
+        if not (self._allowed() and prior.learns and prior.q > 1 and len(model.priors_) == 1):
+            return []
+        scale = float(model.prior_.scale)
+        return [Runner(GeneralizedGaussian(prior.q, times * scale), chosen.gamma) for times in _BOLDER]
 
     def _reporter(self) -> Report:
         """Return what tells the callbacks of each candidate that is done."""
@@ -99,46 +133,12 @@ class SparseBayesSearch(Search):
             raise unknown("criterion", str(self.criterion), ["cv", "evidence"])
         return self.criterion == "evidence"
 
-    def _weigh(
-        self, template: SparseBayesBase, data: Data, runners: list[list[Runner]], report: Report
-    ) -> list[list[Trial]]:
-        """Return the evidence of each candidate as its only trial."""
-        (only,) = runners  # features have no widths
-        found = weigh(template, data, [runner.prior for runner in only])
-        for trials in found:
-            report(trials)
-        return found
-
-    def _race(
-        self, template: SparseBayesBase, data: Data, runners: list[list[Runner]], report: Report
-    ) -> list[list[Trial]]:
-        """Return the trials of each candidate, fold by fold; who will not be chosen sees no more."""
-        folds, judge = self._folds(data), self._judge(template)
-        everyone, total = [*chain(*runners)], float(sum(data.weight[test].sum() for _, test in folds))
+    def _race(self, template: SparseBayesBase, data: Data, report: Report) -> Race:
+        """Return the folds and the rules."""
+        judge = self._judge(template)
         allowed = None if self.one_standard_error else self._allowed()
-        with Parallel(n_jobs=self.n_jobs, return_as="generator") as workers:
-            for left, fold in zip(range(len(folds) - 1, -1, -1), folds, strict=True):
-                paths = [path for path in runners if any(runner.runs for runner in path)]
-                running = [[runner for runner in path if runner.runs] for path in paths]
-                jobs = (
-                    delayed(try_fold)(
-                        _at_width(template, path[0].gamma),
-                        data,
-                        fold,
-                        [runner.entry for runner in path],
-                        judge.hear,
-                    )
-                    for path in paths
-                )
-                for path, tried in zip(running, workers(jobs), strict=True):
-                    for runner, each in zip(path, tried, strict=True):
-                        runner.tried.append(each)
-                if self.race and judge.by_rows and left:
-                    thin_out(everyone, judge.factors, total, allowed)
-                for runner in chain(*running):
-                    if not (runner.runs and left):
-                        report(runner.trials(judge.factors, len(folds)))
-        return [runner.trials(judge.factors, len(folds)) for runner in everyone]
+        thins = self.race and judge.by_rows
+        return Race(template, data, self._folds(data), judge, thins, allowed, self.n_jobs, report)
 
     def _allowed(self) -> float:
         """Return by how many nats in all the best candidate may be better than a sparser one."""
@@ -176,8 +176,3 @@ class _Heard:
 
     def __call__(self, model: Any, X: Any, y: Any, weight: Array) -> Said:
         return Said(np.array([[self.score(model, X, y, weight)]]), np.array([weight.sum()]))
-
-
-def _at_width(template: SparseBayesBase, gamma: float | None) -> SparseBayesBase:
-    model: SparseBayesBase = clone(template)
-    return model if gamma is None else model.set_params(gamma=gamma)

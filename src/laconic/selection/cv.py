@@ -30,7 +30,9 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
     shapes : sequence of float, default=(0.1, 0.5, 1.0, 1.5, 2.0)
         Values of ``q`` to choose from.
     scales : "evidence", float or sequence of those, default="evidence"
-        Of the prior: learnt, or numbers to choose from as well.
+        Of the prior: learnt, or numbers to choose from as well. Where a dense shape (``q`` above 1) of
+        kernels is chosen with a scale that was learnt, of two classes, 3, 10 and 30 times that scale
+        are tried too, and have to make the labels of the rows left out five times as likely.
     kernel : None, str, Kernel or callable, default=None
         As in :class:`~laconic.SparseBayesClassifier`.
     gammas : "auto" or sequence of float, default="auto"
