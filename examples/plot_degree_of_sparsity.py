@@ -5,7 +5,8 @@ Two problems in the plane. On the cross a few kernels say all there is to say; o
 takes many. The shape ``q`` of the generalized Gaussian prior goes from nearly best subset (small)
 over the lasso (1) to ridge (2), and :class:`~laconic.SparseBayesClassifierCV` chooses it, sharing along
 the path what all candidates have in common. With ``one_standard_error=True`` it takes the sparsest
-candidate that is not clearly worse than the best.
+candidate that is not clearly worse than the best, and with ``race=False`` it tries every candidate on
+every fold, so that all of them can be drawn.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +21,7 @@ problems = {
 }
 fig, axes = plt.subplots(2, 2, figsize=(11, 8.5), layout="constrained")
 for row, (name, (train, test, gammas)) in zip(axes, problems.items(), strict=True):
-    model = SparseBayesClassifierCV(kernel="rbf", gammas=gammas, one_standard_error=True)
+    model = SparseBayesClassifierCV(kernel="rbf", gammas=gammas, one_standard_error=True, race=False)
     model.fit(*train)
     best = model.best_estimator_
     right = model.score(*test)

@@ -6,7 +6,7 @@ from scipy.special import expit, ndtr
 from sklearn.datasets import make_moons
 
 from laconic import RVMClassifier, RVMRegressor, SparseBayesClassifier, SparseBayesRegressor
-from laconic.priors import Laplace
+from laconic.priors import Gaussian, GeneralizedGaussian, Laplace, StudentT
 
 MODELS = {
     "sparse": lambda **options: SparseBayesClassifier(kernel="rbf", **options),
@@ -77,13 +77,30 @@ def test_targets_always_have_one(kind):
     np.testing.assert_allclose(higher.predict(x[:, None]), model.predict(x[:, None]) + 5, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [SparseBayesClassifier(), SparseBayesClassifier(Laplace(), kernel="rbf"), RVMClassifier(None)],
-    ids=["features", "Laplace", "features of the RVM"],
-)
-def test_features_and_other_priors_always_have_one(model):
+@pytest.mark.parametrize("model", [SparseBayesClassifier(), RVMClassifier(None)])
+def test_features_always_have_one(model):
     assert model.fit(*make_moons(100, noise=0.25, random_state=0)).intercept_ != 0
+
+
+PRIORS = [GeneralizedGaussian(0.1), GeneralizedGaussian(1.0), GeneralizedGaussian(2.0)]
+PRIORS += [Laplace(), Gaussian(), StudentT()]
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=str)
+def test_so_it_is_with_every_prior(prior):
+    model = SparseBayesClassifier(prior, kernel="rbf", gamma=1.0)
+    assert model.fit(*make_moons(200, noise=0.25, random_state=2001)).intercept_ == 0
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), (np.arange(300) % 10 > 0).astype(int)
+    assert ndtr(model.fit(X, y).intercept_) > 0.8  # labels that nothing explains
+
+
+def test_inner_products_have_no_constant_in_them():
+    X, y = make_moons(200, noise=0.25, random_state=2001)
+    X = X + 10
+    model = SparseBayesClassifier(GeneralizedGaussian(2.0), kernel="linear").fit(X, y)
+    assert model.intercept_ != 0
+    assert model.score(X, y) > 0.8
 
 
 def test_a_warm_start_stays_with_what_was_settled():

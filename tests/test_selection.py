@@ -27,6 +27,9 @@ from laconic.datasets import (
 from laconic.inspection import SparsityPathDisplay
 from laconic.priors import GeneralizedGaussian
 from laconic.selection._candidates import width_grid
+from laconic.selection._confidence import AS_THEY_ARE, Said
+from laconic.selection._path import Trial, Tried
+from laconic.selection._race import Runner, thin_out
 
 SHAPES = [0.5, 1.0, 2.0]
 
@@ -65,17 +68,18 @@ def test_the_scores_are_those_of_a_grid_search(cross, plainly):
     )
 
 
-def test_results_are_laid_out_as_a_grid_search_does(cross, searched):
+def test_results_are_laid_out_as_a_grid_search_does(cross, searched, plainly):
     X, y = cross
     model = SparseBayesClassifier(GeneralizedGaussian(), kernel="rbf")
     grid = {"prior__q": [1.0], "prior__scale": ["evidence"], "gamma": [0.5]}
     plain = GridSearchCV(model, grid, cv=4).fit(X, y)
     assert set(plain.cv_results_) <= set(searched.cv_results_)
     assert {len(column) for column in searched.cv_results_.values()} == {6}
-    best = searched.cv_results_["rank_test_score"].argmin()
-    assert searched.best_index_ == best
-    assert searched.best_params_ == searched.cv_results_["params"][best]
-    assert searched.best_score_ == searched.cv_results_["mean_test_score"][best]
+    assert plainly.best_index_ == plainly.cv_results_["rank_test_score"].argmin()
+    for search in (searched, plainly):
+        best = search.best_index_
+        assert search.best_params_ == search.cv_results_["params"][best]
+        assert search.best_score_ == search.cv_results_["mean_test_score"][best]
     assert pd.DataFrame(searched.cv_results_).shape[0] == 6
 
 
@@ -136,9 +140,9 @@ def spiral_folds(X, y):
 
 def test_the_sparsest_within_one_standard_error(cross, searched):
     X, y = cross
-    careful = SparseBayesClassifierCV(
-        SHAPES, kernel="rbf", gammas=[0.5, 4.0], cv=4, one_standard_error=True
-    ).fit(X, y)
+    settings = {"kernel": "rbf", "gammas": [0.5, 4.0], "cv": 4, "one_standard_error": True}
+    careful = SparseBayesClassifierCV(SHAPES, race=False, **settings).fit(X, y)
+    assert careful.best_params_ == SparseBayesClassifierCV(SHAPES, **settings).fit(X, y).best_params_
     results = careful.cv_results_
     best, taken = results["mean_test_score"].argmax(), careful.best_index_
     folds = [results[f"split{k}_test_score"][best] for k in range(4)]
@@ -147,6 +151,100 @@ def test_the_sparsest_within_one_standard_error(cross, searched):
     assert good[taken]
     assert results["mean_n_relevant"][taken] == results["mean_n_relevant"][good].min()
     assert careful.best_estimator_.n_relevant_ <= searched.best_estimator_.n_relevant_
+
+
+def test_more_kernels_have_to_make_the_rows_left_out_five_times_as_likely(cross):
+    X, y = cross
+    settings = {"cv": 4, "race": False}
+    search = SparseBayesClassifierCV(SHAPES, kernel="rbf", gammas=[0.5, 4.0], **settings).fit(X, y)
+    mean, kept = (search.cv_results_[name] for name in ("mean_test_score", "mean_n_relevant"))
+    good = mean >= mean.max() - np.log(5) / len(y)
+    assert kept[search.best_index_] == kept[good].min()
+    assert kept[search.best_index_] < kept[mean.argmax()]
+    # Of features it is a matter of fact how many count.
+    features = SparseBayesClassifierCV(SHAPES, **settings).fit(X, y)
+    assert features.best_index_ == features.cv_results_["mean_test_score"].argmax()
+
+
+def test_candidates_that_will_not_be_chosen_see_no_more_folds(cross):
+    X, y = cross
+    settings = {"kernel": "rbf", "gammas": [0.5, 4.0, 400.0]}
+    raced = SparseBayesClassifierCV(SHAPES, **settings).fit(X, y)
+    every = SparseBayesClassifierCV(SHAPES, race=False, **settings).fit(X, y)
+    assert raced.best_params_ == every.best_params_
+    assert raced.variance_factor_ == every.variance_factor_
+    assert not np.isnan(every.cv_results_["mean_test_score"]).any()
+    results = raced.cv_results_
+    scores = np.array([results[f"split{k}_test_score"] for k in range(5)])
+    assert not np.isnan(scores[0]).any()
+    assert np.isnan(scores).mean() > 0.4
+    np.testing.assert_array_equal(np.isnan(results["mean_test_score"]), np.isnan(scores[-1]))
+    assert np.isnan(results["mean_test_score"][-3:]).all()  # kernels that reach no other row
+    assert results["rank_test_score"][np.isnan(scores[-1])].min() > results["rank_test_score"].min()
+    assert not np.isnan(results["mean_n_relevant"] + results["mean_fit_time"]).any()
+
+
+def race(rows, kept, weight):
+    """Return who goes on, of candidates with these log probabilities and numbers of kernels."""
+    runners = [Runner(GeneralizedGaussian(), None) for _ in rows]
+    for runner, own, many in zip(runners, rows, kept, strict=True):
+        runner.tried.append(Tried(Said(own[None], weight), Trial(0.0, many, 0.0, 0.0), []))
+    thin_out(runners, AS_THEY_ARE, 2 * weight.sum(), np.log(5))
+    return [runner.runs for runner in runners]
+
+
+def test_who_is_out_of_the_race():
+    noise = np.random.default_rng(0).normal(size=100)
+    base = -0.3 - 0.1 * np.abs(noise)
+    rows = np.array(
+        [
+            base,  # the leader
+            base - 0.1 + 0.1 * noise,  # clearly behind
+            base - 0.03 + 0.5 * (noise - noise.mean()),  # behind, and nobody knows
+            base - 0.002,  # not ahead of the leader, which is sparser
+            base - 0.005,  # sparser than that, and hardly worse
+        ]
+    )
+    kept, weight = [10, 5, 20, 30, 4], np.ones(100)
+    assert race(rows, kept, weight) == [True, False, True, False, True]
+    twice = np.tile(rows, 2)
+    assert race(twice, kept, np.ones(200)) == race(rows, kept, np.full(100, 2.0))
+
+
+def test_scorers_of_ones_own_see_every_fold(cross):
+    search = SparseBayesClassifierCV(SHAPES, kernel="rbf", gammas=[4.0, 400.0], scoring="accuracy")
+    assert not np.isnan(search.fit(*cross).cv_results_["mean_test_score"]).any()
+
+
+def test_rows_left_out_may_find_the_evidence_timid():
+    X, y = make_offset_spirals(200, random_state=np.random.default_rng([1002, 0]))
+    new, truth = make_offset_spirals(2000, random_state=np.random.default_rng([1002, 1]))
+    settings = {"kernel": "rbf", "gammas": [0.125], "cv": spiral_folds(X, y)}
+    search = SparseBayesClassifierCV([2.0], **settings).fit(X, y)
+    plain = SparseBayesClassifier(GeneralizedGaussian(2.0), kernel="rbf", gamma=0.125).fit(X, y)
+    timid = {"prior__q": 2.0, "prior__scale": "evidence", "gamma": 0.125}
+    assert search.cv_results_["params"][0] == timid
+    times = [each["prior__scale"] / plain.prior_.scale for each in search.cv_results_["params"][1:]]
+    np.testing.assert_allclose(times, [30, 10, 3])
+    assert search.best_index_ > 0
+    gained = (search.best_score_ - search.cv_results_["mean_test_score"][0]) * len(y)
+    assert gained > np.log(5)
+    assert search.best_estimator_.prior_.scale == search.best_params_["prior__scale"]
+    assert log_loss(truth, search.predict_proba(new)) < log_loss(truth, plain.predict_proba(new))
+    assert search.score(new, truth) > plain.score(new, truth)
+    # Not where scales are given, and not of features.
+    given = SparseBayesClassifierCV([2.0], scales=[1.0], **settings).fit(X, y)
+    features = SparseBayesClassifierCV([2.0]).fit(X, y)
+    assert len(given.cv_results_["params"]) == len(features.cv_results_["params"]) == 1
+
+
+def test_spirals_need_no_intercept():
+    X, y = make_offset_spirals(200, random_state=np.random.default_rng([1001, 0]))
+    settings = {"kernel": "rbf", "gammas": [0.125, 0.5], "cv": spiral_folds(X, y)}
+    search = SparseBayesClassifierCV([1.0, 2.0], **settings).fit(X, y)
+    without = SparseBayesClassifierCV([1.0, 2.0], fit_intercept=False, **settings).fit(X, y)
+    assert search.best_estimator_.intercept_ == 0
+    np.testing.assert_array_equal(search.predict_proba(X), without.predict_proba(X))
 
 
 @pytest.mark.parametrize("criterion", ["cv", "evidence"])
@@ -287,7 +385,9 @@ def test_the_path_is_drawn(searched):
         display = SparsityPathDisplay.from_estimator(searched)
     np.testing.assert_array_equal(display.shapes, SHAPES)
     assert display.chosen == searched.best_params_["prior__q"]
-    assert display.scores.max() == searched.best_score_
+    chosen = display.shapes == display.chosen
+    assert display.scores[chosen] == searched.best_score_
+    assert (np.isnan(display.scores) | (display.scores < 0)).all()  # a gap where a shape was dropped
     assert len(display.ax_.lines) >= 2
     figure, ax = plt.subplots()
     assert display.plot(ax=ax).figure_ is figure

@@ -70,8 +70,8 @@ def build_design(
 ) -> Built:
     """Return the columns of the basis at the training rows as a design.
 
-    Positive semi-definite kernels are factored unless they have full rank, sparse features stay sparse,
-    the rest is dense.
+    Positive semi-definite kernels of less than half of the full rank are factored, sparse features
+    stay sparse, the rest is dense.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def build_design(
         whole = _whole(basis.keep(np.sort(factors.pivots)), X, weight, centre)
         return whole._replace(note=note, chosen=True, pivots=np.arange(max_rank))
     G, C = factors.G, factors.C
-    if C.shape[0] == C.shape[1]:  # of full rank: the columns themselves are no larger, and exact
+    if 2 * C.shape[0] >= C.shape[1]:  # the columns are no larger than both factors, and exact
         return _whole(basis, X, weight, centre)._replace(pivots=factors.pivots)
     share = weight / weight.sum()
 

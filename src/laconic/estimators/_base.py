@@ -14,7 +14,6 @@ from ..basis import Monomials, WithConstant
 from ..design import Built, build_design
 from ..likelihoods import Binary
 from ..priors import REGISTRY as PRIORS
-from ..priors import Jeffreys
 from ..priors import Prior as PriorComponent
 from ..solvers import Problem, Solver, choose_solver, rank_tolerance
 from ._callbacks import begin_reports
@@ -78,11 +77,10 @@ class SparseBayesBase(KernelModel):
     def _spares_intercept(self, likelihood: Likelihood) -> bool:
         """Return whether the intercept is left out where it is not worth a kernel's price.
 
-        Of classes, whose latent has a zero of its own, on kernels, and under a prior that has a price.
+        Of classes, whose latent has a zero of its own, on kernels.
         """
-        prior = resolve("prior", self.prior, PRIORS, PriorComponent)
-        classes = isinstance(likelihood, Binary) and isinstance(prior, Jeffreys)
-        return self._free_intercept and self.kernel is not None and classes
+        kernels_of_classes = self.kernel is not None and isinstance(likelihood, Binary)
+        return self._free_intercept and kernels_of_classes
 
     def _prepare(self, question: Question, tol: float | None = None) -> Prepared:
         """Return the design; it serves any prior, where ``tol`` is small enough for all of them."""

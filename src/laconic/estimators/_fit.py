@@ -13,7 +13,7 @@ from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian
 from ..solvers import Problem, Record, Solution, Solver, State, Status, solve
 from ._callbacks import Reporter
-from ._intercept import misses_intercept
+from ._intercept import misses_intercept, surely_needs_intercept
 from ._scale import Start, learn_scale
 from ._settle import settle
 
@@ -97,10 +97,13 @@ def _reported(search: Search, problem: Problem, report: Reporter, sparing: bool)
 
 def _spare_intercept(search: Search, problem: Problem) -> Fit:
     """Return what is found without an intercept or, if that is missed, what is found with it."""
-    lean = search(replace(problem, intercept=False))
-    if lean.status.converged and misses_intercept(problem, lean.active, lean.posterior.mean):
+    if surely_needs_intercept(problem):
         return search(problem)
-    return lean
+    lean = search(replace(problem, intercept=False))
+    if not lean.status.converged:
+        return lean
+    missed = misses_intercept(problem, lean.active, lean.posterior.mean, lean.prior)
+    return search(problem) if missed else lean
 
 
 def _solve_settled(

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._protocols import Array, Index
+from .._protocols import Array, Index, Prior
 from ..priors import Jeffreys
-from ..solvers import Newton, Problem, solve
+from ..solvers import Newton, Problem, choose_solver, solve
 
 # The price of a column under Jeffreys' prior in nats, on an orthogonal design and for a strength of one:
 # at two standard errors it lets go.
@@ -18,20 +18,52 @@ _PRICE = 2.0
 _STEPS, _TOL = 100, 1e-6
 
 
-def misses_intercept(problem: Problem, kept: Index, w: Array) -> bool:
+def surely_needs_intercept(problem: Problem) -> bool:
+    """Return whether one class is so much more frequent that an intercept alone is worth its price.
+
+    A prior with a scale holds a kernel's weight to that scale, and kernels that have to tell the
+    frequencies of the classes besides tell the classes worse. Jeffreys' prior, which has no scale,
+    does not mind.
+    """
+    if isinstance(problem.prior, Jeffreys):
+        return False
+    brings = problem.empty().fit - replace(problem, intercept=False).empty().fit
+    return brings > _least(problem, _PRICE)
+
+
+def misses_intercept(problem: Problem, kept: Index, w: Array, prior: Prior | None) -> bool:
     """Return whether an intercept would be worth its price to kernels that were chosen without one.
 
     A latent of zero is even odds. So classes need no intercept as targets do, whose zero is anybody's
     choice: it is one more column, and comes in at the price at which a column comes back that was
     dropped. What it brings is partly that kernels can go which have only stood in for it, up to all.
+
+    ``prior`` is that under which the weights were found, with all its numbers; None where precisions
+    were learnt instead, which stand for Jeffreys' prior.
     """
-    few = replace(problem.keep(kept), prior=problem.prior.bind(kept.size, kernel=True), kernels=True)
-    if not kept.size or not isinstance(few.prior, Jeffreys):
+    if not kept.size:
         return True
-    price = _PRICE * float(few.prior.strength)
+    few = replace(problem.keep(kept), kernels=True)
+    if prior is not None and not isinstance(prior, Jeffreys):
+        return _brings(replace(few, prior=prior), w) > _least(problem, _PRICE)
+    few = replace(few, prior=problem.prior.bind(kept.size, kernel=True))
+    price = _PRICE * float(few.prior.strength)  # type: ignore[attr-defined]
     beside = max(_worth(few, w, price), problem.empty().fit)
     brings = beside - _worth(replace(few, intercept=False), w, price)
-    return brings > max(price, math.log(problem.weight.sum()) / 2)
+    return brings > _least(problem, price)
+
+
+def _least(problem: Problem, price: float) -> float:
+    """Return the nats that an intercept has to bring."""
+    return max(price, math.log(problem.weight.sum()) / 2)
+
+
+def _brings(problem: Problem, w: Array) -> float:
+    """Return by how much a free intercept raises the objective of a prior that has one."""
+    start = problem.state(w, 0.0, problem.likelihood)
+    solver = choose_solver("auto", problem.prior)
+    answer = solve(problem, solver, start=start, max_iter=_STEPS, tol=_TOL)
+    return answer.state.fit - answer.problem.penalty(answer.state.w) - start.objective
 
 
 def _worth(problem: Problem, w: Array, price: float) -> float:

@@ -33,6 +33,8 @@ _ENTRY = 0.1
 _RATIOS = np.logspace(-2, 14, 97)
 # Nats per observation, half of what there is to know of a label, at which nothing can have been missed.
 _MUCH = 0.5 * math.log(2)
+# Nats to which the mode is found where the evidence of several is compared, and a fit begins.
+_CLOSE = 1e-2
 # Difference of latents by which the slope of a curvature is measured.
 _STEP = 1e-3
 # No less than this part of the parameters that the data settle is answered for; where the curvature
@@ -308,7 +310,7 @@ def _dense_mode(problem: Problem, empty: State) -> Mode | None:
     known = float(problem.weight @ empty.curvature) / float(problem.weight.sum())
     zero = np.zeros(problem.design.shape[1])
     modes = [
-        find_mode(problem, np.full(zero.size, known / ratio), empty.likelihood, zero, empty.b)
+        find_mode(problem, np.full(zero.size, known / ratio), empty.likelihood, zero, empty.b, _CLOSE)
         for ratio in ratios[peaks]
     ]
     return max(modes, key=lambda mode: mode.objective, default=None)

@@ -16,7 +16,8 @@ class SparsityPathDisplay:
     """Cross-validated score and kept columns over the shape ``q`` of the prior.
 
     Use :meth:`from_estimator` to create one. Of all widths and scales that were tried with a ``q`` the
-    best is shown; bars are standard errors over the folds, the dotted line is the choice.
+    best is shown; bars are standard errors over the folds, the dotted line is the choice. A ``q`` that
+    was given up before the last fold leaves a gap (``race=False`` gives up none).
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ class SparsityPathDisplay:
             name = estimator.scoring if isinstance(estimator.scoring, str) else "score"
         chosen = float(estimator.best_params_["prior__q"])
         kept = results["mean_n_relevant"][best]
-        display = cls(shapes, mean[best], errors, kept, chosen, name)
+        display = cls(shapes, results["mean_test_score"][best], errors, kept, chosen, name)
         return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:

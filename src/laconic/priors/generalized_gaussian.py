@@ -61,7 +61,7 @@ class GeneralizedGaussian(Prior):
     >>> X, y = make_ripley(100, random_state=0)
     >>> models = [SparseBayesClassifier(GeneralizedGaussian(q), kernel="rbf") for q in (0.5, 1.5)]
     >>> [model.fit(X, y).n_relevant_ for model in models]
-    [3, 100]
+    [4, 100]
 
     References
     ----------

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .._protocols import Array, Index
 from ..estimators._validation import ROWS, check_one_kind, naming_columns
-from ._confidence import WORST, Said
+from ._confidence import WORST, log_p_of_labels
 from ._path import Data, Score, Trial
 
 
@@ -31,8 +31,11 @@ class Search(BaseEstimator):  # type: ignore[misc]
     _classifies: bool
     _counted: str  # what the fewest of are wanted, as the results name it
 
-    def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
+    def _log_p(self, model: Any, X: Any, y: Any) -> Array:
         raise NotImplementedError
+
+    def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
+        return float(np.average(self._log_p(model, X, y), weights=weight))
 
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> Data:
         """Return rows, targets and weights, judged."""
@@ -76,28 +79,35 @@ class Search(BaseEstimator):  # type: ignore[misc]
         return Scorer(check_scoring(template, scoring=self.scoring))
 
     def _choose(
-        self, params: list[dict[str, Any]], found: list[list[Trial]], handicap: Array | float = 0.0
+        self,
+        params: list[dict[str, Any]],
+        found: list[list[Trial]],
+        *,
+        handicap: Array | float = 0.0,
+        allowed: float = 0.0,
     ) -> None:
         """Publish the trials of each candidate, and which is the best."""
         self.cv_results_ = as_results(params, found, self._counted)
         self.n_splits_ = len(found[0])
-        self.best_index_ = self._best(found, handicap)
+        self.best_index_ = self._best(found, handicap, allowed)
         self.best_params_ = params[self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
 
-    def _best(self, found: list[list[Trial]], handicap: Array | float = 0.0) -> int:
-        """Return the best candidate; or the sparsest that is as good, as far as the folds can tell.
+    def _best(self, found: list[list[Trial]], handicap: Array | float, allowed: float) -> int:
+        """Return the sparsest candidate that is as good as the best one.
 
-        The best one is the best by more than its ``handicap``.
+        That is the best by more than its ``handicap``; as good is who is worse by no more than what is
+        ``allowed``, or by one standard error where that is asked for.
         """
         scores = np.array([[trial.score for trial in folds] for folds in found])
-        kept = np.array([np.mean([trial.kept for trial in folds]) for folds in found])
-        mean = np.where(np.isnan(scores).any(axis=1), -np.inf, scores.mean(axis=1))
-        best = int(np.argmax(mean - handicap))
-        if not self.one_standard_error or scores.shape[1] < 2:
+        kept = np.array([np.nanmean([trial.kept for trial in folds]) for folds in found])
+        mean = np.where(np.isnan(scores).any(axis=1), -np.inf, scores.mean(axis=1)) - handicap
+        best = int(np.argmax(mean))
+        if self.one_standard_error and scores.shape[1] > 1:
+            allowed = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
+        if not allowed:
             return best
-        error = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
-        good = mean >= mean[best] - error
+        good = mean >= mean[best] - allowed
         return int(np.lexsort((-mean, np.where(good, kept, np.inf)))[0])
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -132,8 +142,9 @@ class OffersClasses:
 
     _chosen: Any
 
-    def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
-        return Said.of(model, X, y, weight).score()
+    def _log_p(self, model: Any, X: Any, y: Any) -> Array:
+        log_p: Array = log_p_of_labels(model, X, y)[0]
+        return log_p
 
     def predict_proba(self, X: Any) -> Array:
         """Return the chosen model's probabilities of the classes.
@@ -180,10 +191,10 @@ class OffersValues:
 
     _chosen: Any
 
-    def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
+    def _log_p(self, model: Any, X: Any, y: Any) -> Array:
         m, s = model.predict_dist(X)
         log_p = -0.5 * np.log(2 * np.pi * s**2) - 0.5 * ((y - m) / s) ** 2
-        return float(np.average(np.maximum(log_p, WORST), weights=weight))
+        return np.maximum(log_p, WORST)  # type: ignore[no-any-return]
 
     def predict_dist(self, X: Any) -> tuple[Array, Array]:
         """Return the chosen model's mean and standard deviation of a new observation at each row.
@@ -210,12 +221,16 @@ class Scorer:
 
 
 def as_results(params: list[dict[str, Any]], found: list[list[Trial]], counted: str) -> dict[str, Any]:
-    """Return the trials as scikit-learn's ``GridSearchCV`` lays them out."""
+    """Return the trials as scikit-learn's ``GridSearchCV`` lays them out.
+
+    A candidate that was not tried on all folds has no mean score.
+    """
     table = np.array([[list(trial) for trial in folds] for folds in found])
     scores, kept, fit, score, _ = np.moveaxis(table, 2, 0)
     results: dict[str, Any] = {}
     for name, values in (("fit_time", fit), ("score_time", score)):
-        results[f"mean_{name}"], results[f"std_{name}"] = values.mean(axis=1), values.std(axis=1)
+        results[f"mean_{name}"] = np.nanmean(values, axis=1)
+        results[f"std_{name}"] = np.nanstd(values, axis=1)
     for name in params[0]:
         values = [each[name] for each in params]
         column = np.ma.MaskedArray(np.empty(len(values), dtype=object), mask=False)
@@ -228,5 +243,5 @@ def as_results(params: list[dict[str, Any]], found: list[list[Trial]], counted: 
     results["std_test_score"] = scores.std(axis=1)
     worst = np.where(np.isnan(results["mean_test_score"]), -np.inf, results["mean_test_score"])
     results["rank_test_score"] = rankdata(-worst, method="min").astype(np.int32)
-    results[f"mean_n_{counted}"] = kept.mean(axis=1)
+    results[f"mean_n_{counted}"] = np.nanmean(kept, axis=1)
     return results

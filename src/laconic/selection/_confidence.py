@@ -7,56 +7,55 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._protocols import Array, Index
+from .._protocols import Array
 
 # A class that the training rows of a fold lack, or a value beyond all doubt, costs no more than this
 # many nats.
 WORST = -700.0
 # Factors of the variances that are tried, the largest first: half an octave apart, down to where the
 # mode itself is believed. Beyond two it is a few rows that ask for more, and others do not agree.
-_FACTORS = 2.0 ** (np.arange(2, -27, -1) / 2)
+FACTORS = 2.0 ** (np.arange(2, -27, -1) / 2)
+# Models that are taken as they are.
+AS_THEY_ARE = np.ones(1)
 # How far from one a factor usually is, in logarithms.
 _USUAL = 1.0
 
 
 class Said(NamedTuple):
-    """What a classifier says of rows that it was not shown, their variances open."""
+    """How likely a model holds what rows turned out to be that it was not shown."""
 
-    model: Any
-    m: Array
-    v: Array
-    column: Index  # of the row's class among the model's
-    known: Any  # whether the model has that class
+    log_p: Array  # a line for each factor of the variances
     weight: Array
 
-    @classmethod
-    def of(cls, model: Any, X: Any, y: Any, weight: Array) -> Said:
-        """Return what a model says of labelled rows."""
-        column, known = np.searchsorted(model.classes_, y), np.isin(y, model.classes_)
-        m, v = model._latents(X)
-        return cls(model, m, v, np.where(known, column, 0), known, weight)
-
-    def score(self, factor: float = 1.0) -> float:
-        """Return the mean log probability of the labels, the variances multiplied by a number."""
-        log_p = self.model._log_proba_of(self.m, factor * self.v)
-        picked = np.maximum(log_p[np.arange(self.column.size), self.column], WORST)
-        return float(np.average(np.where(self.known, picked, WORST), weights=self.weight))
+    def scores(self) -> Array:
+        """Return the mean log probability under each factor."""
+        return np.average(self.log_p, axis=1, weights=self.weight)
 
 
 class Judge(NamedTuple):
-    """How candidates are scored: what is kept of a fold, and what all folds together make of it."""
+    """How candidates are scored."""
 
-    hear: Callable[[Any, Any, Any, Array], Any]
-    settle: Callable[[Sequence[Any]], tuple[float, list[float]]]
-
-
-def as_they_are(scores: Sequence[float]) -> tuple[float, list[float]]:
-    """Return scores of models that are taken as they are."""
-    return 1.0, list(scores)
+    hear: Callable[[Any, Any, Any, Array], Said]
+    factors: Array  # of the variances, that may be chosen from
+    by_rows: bool = True  # whether what was said is said of each row by itself
 
 
-def as_sure_as_they_may_be(folds: Sequence[Said]) -> tuple[float, list[float]]:
-    r"""Return the factor of the variances under which all folds are predicted best, and their scores.
+def log_p_of_labels(model: Any, X: Any, y: Any, factors: Array = AS_THEY_ARE) -> Array:
+    """Return a classifier's log probabilities of labels, a line for each factor of its variances."""
+    column, known = np.searchsorted(model.classes_, y), np.isin(y, model.classes_)
+    (m, v), rows = model._latents(X), np.arange(column.size)
+    column = np.where(known, column, 0)
+    said = np.array([model._log_proba_of(m, factor * v)[rows, column] for factor in factors])
+    return np.where(known, np.maximum(said, WORST), WORST)
+
+
+def hear_labels(model: Any, X: Any, y: Any, weight: Array) -> Said:
+    """Return what a classifier says of labelled rows, its variances open."""
+    return Said(log_p_of_labels(model, X, y, FACTORS), weight)
+
+
+def settle(folds: Sequence[Said], factors: Array) -> int:
+    r"""Return which factor of the variances it is under which all folds are predicted best.
 
     Where classes are nearly separable Laplace's variances grow with the scale and the mode does not:
     dense models are right and do not dare to say so. Those of sparse models, which leave out the doubt
@@ -64,7 +63,5 @@ def as_sure_as_they_may_be(folds: Sequence[Said]) -> tuple[float, list[float]]:
     whatever their errors. One number for a candidate, :math:`\log c \sim \mathcal N(0, 1)` and at most
     2, makes it as sure as the rows left out allow; the labels it prefers stay the same.
     """
-    rows = np.array([said.weight.sum() for said in folds])
-    scores = np.array([[said.score(factor) for said in folds] for factor in _FACTORS])
-    best = int(np.argmax(scores @ rows - 0.5 * (np.log(_FACTORS) / _USUAL) ** 2))
-    return float(_FACTORS[best]), scores[best].tolist()
+    total: Array = np.sum([said.log_p @ said.weight for said in folds], axis=0)
+    return int(np.argmax(total - 0.5 * (np.log(factors) / _USUAL) ** 2))

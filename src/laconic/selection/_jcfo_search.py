@@ -83,7 +83,7 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
                     callback(Record(len(columns), best.score, best.kept, seconds))
         found = [list(trials) for trials in zip(*columns, strict=True)]
         handicap = self._handicap(grid, float(data.weight.sum()))
-        self._choose([rates.params for rates in grid], found, handicap)
+        self._choose([rates.params for rates in grid], found, handicap=handicap)
         began = time.perf_counter()
         with one_blas_thread():
             self.best_estimator_ = self._refit(template, asked, grid)

@@ -1,4 +1,4 @@
-"""One width, every fold, every prior: what they share is made once."""
+"""One width, one fold, every prior: what they share is made once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..estimators._base import Prepared, Question, SparseBayesBase
 from ..linalg import ridge
 from ..priors import GeneralizedGaussian
 from ..solvers import Proximal
-from ._confidence import Judge
+from ._confidence import Said
 
 # Nats per observation to which a candidate is solved: far below what folds differ by.
 _TOL = 1e-4
@@ -29,15 +29,16 @@ _RANK_TOL = 1e-8
 _LASSO = Proximal(certify=False)
 
 Score = Callable[[Any, Any, Any, Array], float]
+Hear = Callable[[Any, Any, Any, Array], Said]
 
 
 class Trial(NamedTuple):
-    """One candidate on one fold."""
+    """One candidate on one fold; nothing is known of folds on which it was not tried."""
 
-    score: float
-    kept: int
-    fit_seconds: float
-    score_seconds: float
+    score: float = math.nan
+    kept: float = math.nan
+    fit_seconds: float = math.nan
+    score_seconds: float = math.nan
     factor: float = 1.0  # of its variances, the same in all folds
 
 
@@ -53,40 +54,56 @@ class Data(NamedTuple):
         return Data(self.X[index], self.y[index], self.weight[index])
 
 
-def follow(
+class Tried(NamedTuple):
+    """What came of one candidate on one fold."""
+
+    said: Said
+    trial: Trial
+    scales: list[float]  # of the prior, one for each output, where they were learnt
+
+
+class Entry(NamedTuple):
+    """A prior on the path of a fold."""
+
+    prior: GeneralizedGaussian
+    scales: list[float]  # guesses of what will be learnt, one for each output
+    judged: bool  # or only solved on the way to the next
+
+    @property
+    def passed(self) -> bool:
+        """Whether sparser ones need its answer: what an absorbing prior finds hangs on its start."""
+        return self.prior.q <= 1
+
+
+def try_fold(
     template: SparseBayesBase,
     data: Data,
-    folds: Sequence[tuple[Index, Index]],
-    priors: Sequence[GeneralizedGaussian],
-    judge: Judge,
-) -> list[list[Trial]]:
-    """Return a trial for each prior and fold.
+    fold: tuple[Index, Index],
+    path: Sequence[Entry],
+    hear: Hear,
+) -> list[Tried]:
+    """Return what comes of each prior that is to be judged, on one fold.
 
-    Each fold has one design. Along the path the answer of one prior is the start of the next; the
-    scale that one fold has learnt for a prior is the first guess of the next fold.
+    All of them share one design. Along the path the answer of one prior is the start of the next.
     """
-    trials: list[list[Trial]] = [[] for _ in priors]
-    heard: list[list[Any]] = [[] for _ in priors]
-    scales: list[list[float]] = [[] for _ in priors]
-    for train, test in folds:
-        began = time.perf_counter()
-        held_in, held_out = _split(template, data, train, test)
-        model, question, prepared = _ready(template, held_in)
-        for k, prior in enumerate(priors):
-            _solve(model, question, prepared, prior, scales[k])
-            scales[k] = [learnt.scale for learnt in model.priors_] if prior.learns else []
-            fitted = time.perf_counter()
-            heard[k].append(judge.hear(model, held_out.X, held_out.y, held_out.weight))
-            now = time.perf_counter()
-            trials[k].append(Trial(math.nan, model.n_relevant_, fitted - began, now - fitted))
-            began = now
-    return [_judged(folds, *judge.settle(said)) for folds, said in zip(trials, heard, strict=True)]
-
-
-def _judged(folds: list[Trial], factor: float, scores: list[float]) -> list[Trial]:
-    return [
-        trial._replace(score=score, factor=factor) for trial, score in zip(folds, scores, strict=True)
-    ]
+    began, found = time.perf_counter(), []
+    held_in, held_out = _split(template, data, *fold)
+    model, question, prepared = _ready(template, held_in)
+    last = max(place for place, entry in enumerate(path) if entry.judged)
+    for entry in path[: last + 1]:
+        if not (entry.judged or entry.passed):
+            continue
+        _solve(model, question, prepared, entry.prior, entry.scales)
+        if not entry.judged:
+            continue
+        learnt = [each.scale for each in model.priors_] if entry.prior.learns else []
+        fitted = time.perf_counter()
+        said = hear(model, held_out.X, held_out.y, held_out.weight)
+        now = time.perf_counter()
+        trial = Trial(math.nan, model.n_relevant_, fitted - began, now - fitted)
+        found.append(Tried(said, trial, learnt))
+        began = now
+    return found
 
 
 def weigh(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from .._component import unknown
+from .._protocols import Array
 from ..estimators._base import SparseBayesBase
 from ..estimators._callbacks import check_callbacks
 from ..estimators._threads import one_blas_thread
@@ -18,11 +20,19 @@ from ..priors import GeneralizedGaussian
 from ..solvers import Record
 from ._base import Search
 from ._candidates import check_values, path_of, width_grid
-from ._confidence import Judge, as_they_are
-from ._path import Data, follow, weigh
+from ._confidence import AS_THEY_ARE, Judge, Said
+from ._path import Data, Trial, weigh
+from ._race import Race, Runner
 
 # Kernels whose gamma is a width.
 _WITH_WIDTH = ("rbf", "matern")
+# Kernels are many views of few directions, and more of them have to make the labels of the rows left out
+# five times as likely: in nats. (Of features it is a matter of fact whether few or many count.)
+_FIVE = math.log(5)
+# Multiples of the scale that the evidence gives to a dense model, the largest first.
+_BOLDER = (30.0, 10.0, 3.0)
+
+Report = Callable[[list[Trial]], None]
 
 
 class SparseBayesSearch(Search):
@@ -33,6 +43,7 @@ class SparseBayesSearch(Search):
     kernel: Any
     gammas: Any
     criterion: Literal["cv", "evidence"]
+    race: bool
 
     _estimator: type[SparseBayesBase]
     _counted = "relevant"
@@ -46,59 +57,102 @@ class SparseBayesSearch(Search):
 
     def _search(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Choose and fit; return what the variances of the chosen model are to be multiplied by."""
-        callbacks = check_callbacks(self.callbacks)
+        report = self._reporter()
         data, template = self._rows(X, y, sample_weight), self._template()
         question: Any = template._question(*data)  # judges everything but the grid
         priors = path_of(check_values(self, "shapes"), check_values(self, "scales"))
-        widths = self._widths(question.X)
-        jobs = self._jobs(template, data, priors, widths)
-        began, found = time.perf_counter(), []
-        params: list[dict[str, Any]] = []
+        paths = [[Runner(prior, gamma) for prior in priors] for gamma in self._widths(question.X)]
         with one_blas_thread():
-            results = Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
-            for gamma, trials in zip(widths, results, strict=True):
-                for prior, folds in zip(priors, trials, strict=True):
-                    found.append(folds)
-                    params.append(self._params(prior, gamma))
-                    score, kept = np.mean([(trial.score, trial.kept) for trial in folds], axis=0)
-                    record = Record(len(found), score, round(kept), time.perf_counter() - began)
-                    for callback in callbacks:
-                        callback(record)
-        self._choose(params, found)
-        best = clone(template).set_params(**self.best_params_)
-        began = time.perf_counter()
-        self.best_estimator_ = best.fit(X, y, sample_weight=sample_weight)
-        self.refit_time_ = time.perf_counter() - began
-        self.n_iter_ = self.best_estimator_.n_iter_
+            if self._by_evidence():
+                found = weigh(template, data, priors)
+                for trials in found:
+                    report(trials)
+            else:
+                race = self._race(template, data, report)
+                race.run(paths)
+                found = [race.trials(runner) for runner in chain(*paths)]
+        runners = [*chain(*paths)]
+        price = self._allowed() / float(data.weight.sum())
+        self._choose([runner.params for runner in runners], found, allowed=price)
+        self._refit(template, X, y, sample_weight)
+        bolder = self._bolder(runners[self.best_index_])
+        if bolder:
+            with one_blas_thread():
+                race.run([bolder], beside=runners[self.best_index_])
+            handicap = np.repeat([0.0, price], [len(runners), len(bolder)])
+            runners, found = runners + bolder, found + [race.trials(runner) for runner in bolder]
+            before, params = self.best_index_, [runner.params for runner in runners]
+            self._choose(params, found, handicap=handicap, allowed=price)
+            if self.best_index_ != before:
+                self._refit(template, X, y, sample_weight)
         factor: float = found[self.best_index_][0].factor
         return factor
 
-    def _jobs(
-        self,
-        template: SparseBayesBase,
-        data: Data,
-        priors: list[GeneralizedGaussian],
-        widths: list[float | None],
-    ) -> Iterator[Any]:
-        """Yield one job a width."""
-        templates = (
-            clone(template).set_params(**({} if gamma is None else {"gamma": gamma})) for gamma in widths
-        )
-        if self.criterion == "evidence":
-            if self.kernel is not None:
-                raise ValueError(
-                    "criterion='evidence' needs kernel=None: between kernels it prefers too few; "
-                    "use criterion='cv'."
-                )
-            return (delayed(weigh)(each, data, priors) for each in templates)
-        if self.criterion != "cv":
+    def _refit(self, template: SparseBayesBase, X: Any, y: Any, sample_weight: Any) -> None:
+        """Publish the chosen model, fitted to all rows."""
+        began = time.perf_counter()
+        best: Any = clone(template).set_params(**self.best_params_)
+        self.best_estimator_ = best.fit(X, y, sample_weight=sample_weight)
+        self.refit_time_ = time.perf_counter() - began
+        self.n_iter_ = self.best_estimator_.n_iter_
+
+    def _bolder(self, chosen: Runner) -> list[Runner]:
+        """Return the chosen candidate with larger scales, where the evidence may have been timid.
+
+        Where classes are nearly separable Laplace's evidence of a dense model is: the rows left out know
+        better. Of several outputs, with a scale each, it is left alone.
+        """
+        model, prior = self.best_estimator_, chosen.prior
+        if not (self._allowed() and prior.learns and prior.q > 1 and len(model.priors_) == 1):
+            return []
+        scale = float(model.prior_.scale)
+        return [Runner(GeneralizedGaussian(prior.q, times * scale), chosen.gamma) for times in _BOLDER]
+
+    def _reporter(self) -> Report:
+        """Return what tells the callbacks of each candidate that is done."""
+        callbacks, began, number = check_callbacks(self.callbacks), time.perf_counter(), 0
+
+        def report(trials: list[Trial]) -> None:
+            nonlocal number
+            number += 1
+            score, kept = np.nanmean([(trial.score, trial.kept) for trial in trials], axis=0)
+            record = Record(number, score, round(kept), time.perf_counter() - began)
+            for callback in callbacks:
+                callback(record)
+
+        return report
+
+    def _by_evidence(self) -> bool:
+        """Return which criterion is asked for, if it suits the columns."""
+        if self.criterion == "evidence" and self.kernel is not None:
+            raise ValueError(
+                "criterion='evidence' needs kernel=None: between kernels it prefers too few; "
+                "use criterion='cv'."
+            )
+        if self.criterion not in ("cv", "evidence"):
             raise unknown("criterion", str(self.criterion), ["cv", "evidence"])
-        folds, judge = self._folds(data), self._judge(template)
-        return (delayed(follow)(each, data, folds, priors, judge) for each in templates)
+        return self.criterion == "evidence"
+
+    def _race(self, template: SparseBayesBase, data: Data, report: Report) -> Race:
+        """Return the folds and the rules."""
+        judge = self._judge(template)
+        allowed = None if self.one_standard_error else self._allowed()
+        thins = self.race and judge.by_rows
+        return Race(template, data, self._folds(data), judge, thins, allowed, self.n_jobs, report)
+
+    def _allowed(self) -> float:
+        """Return by how many nats in all the best candidate may be better than a sparser one."""
+        judged = self.scoring is None and self.criterion == "cv"
+        return _FIVE if self._classifies and self.kernel is not None and judged else 0.0
 
     def _judge(self, template: SparseBayesBase) -> Judge:
-        """Return how candidates are scored."""
-        return Judge(self._score(template), as_they_are)
+        """Return how candidates are scored: as they are."""
+        if self.scoring is None:
+            return Judge(self._hear, AS_THEY_ARE)
+        return Judge(_Heard(self._score(template)), AS_THEY_ARE, by_rows=False)
+
+    def _hear(self, model: Any, X: Any, y: Any, weight: Array) -> Said:
+        return Said(self._log_p(model, X, y)[None], weight)
 
     def _widths(self, X: Any) -> list[float | None]:
         """Return the values of gamma to try; None where the kernel has none."""
@@ -108,12 +162,17 @@ class SparseBayesSearch(Search):
             return [*width_grid(X)] if self.kernel in _WITH_WIDTH else [None]
         return check_values(self, "gammas")
 
-    @staticmethod
-    def _params(prior: GeneralizedGaussian, gamma: float | None) -> dict[str, Any]:
-        params: dict[str, Any] = {"prior__q": prior.q, "prior__scale": prior.scale}
-        return params if gamma is None else {**params, "gamma": gamma}
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
+
+
+class _Heard:
+    """A score of all rows of a fold together; a class, so that workers can unpickle it."""
+
+    def __init__(self, score: Any) -> None:
+        self.score = score
+
+    def __call__(self, model: Any, X: Any, y: Any, weight: Array) -> Said:
+        return Said(np.array([[self.score(model, X, y, weight)]]), np.array([weight.sum()]))

@@ -10,7 +10,7 @@ from ..estimators import SparseBayesClassifier, SparseBayesRegressor
 from ..estimators._base import SparseBayesBase
 from ..estimators._validation import all_or_nothing
 from ._base import OffersClasses, OffersValues
-from ._confidence import Judge, Said, as_sure_as_they_may_be
+from ._confidence import FACTORS, Judge, hear_labels
 from ._search import SparseBayesSearch
 
 
@@ -21,14 +21,18 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
     :class:`~laconic.priors.GeneralizedGaussian`: shape ``q`` from best subset (near 0) over the lasso
     (1) to ridge (2), its scale learnt from the evidence [GGIG]_. What candidates share is made once: a
     fold and a width have one factored kernel matrix, a prior starts from the answer of the one before
-    it, and a fold from the scales of the last. The best is fitted again on all rows.
+    it, and a fold from the scales of the last. The chosen one is fitted again on all rows: of features
+    the best, of kernels the sparsest of those than which no other makes the labels of the rows left out
+    five times as likely.
 
     Parameters
     ----------
     shapes : sequence of float, default=(0.1, 0.5, 1.0, 1.5, 2.0)
         Values of ``q`` to choose from.
     scales : "evidence", float or sequence of those, default="evidence"
-        Of the prior: learnt, or numbers to choose from as well.
+        Of the prior: learnt, or numbers to choose from as well. Where a dense shape (``q`` above 1) of
+        kernels is chosen with a scale that was learnt, of two classes, 3, 10 and 30 times that scale
+        are tried too, and have to make the labels of the rows left out five times as likely.
     kernel : None, str, Kernel or callable, default=None
         As in :class:`~laconic.SparseBayesClassifier`.
     gammas : "auto" or sequence of float, default="auto"
@@ -50,7 +54,11 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
         Laplace evidence less the logarithm of the number of ways to choose so many columns. With
         ``kernel=None`` only: for kernels it is known to choose too few.
     one_standard_error : bool, default=False
-        Take the sparsest candidate within one standard error of the best.
+        Take the sparsest candidate within one standard error of the best, be it features or kernels.
+    race : bool, default=True
+        Whether candidates that will not be chosen, as far as the folds so far tell row by row, are left
+        out of the other folds. In ``cv_results_`` their scores on those folds are NaN, and so is their
+        mean. ``False`` tries every candidate on every fold, as ``scoring`` does.
     n_jobs : int or None, default=None
         Workers, one width each.
     callbacks : None, callable or list of callables, default=None
@@ -65,7 +73,8 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
     best_score_ : float
     best_index_ : int
     cv_results_ : dict
-        As ``GridSearchCV`` lays it out, with ``mean_n_relevant`` besides.
+        As ``GridSearchCV`` lays it out, with ``mean_n_relevant`` besides. NaN where a candidate was not
+        tried (``race``).
     variance_factor_ : float
         By which the variances of the chosen model's latents are multiplied, as the rows left out ask
         for: below 1 where Laplace's approximation is too timid, at most 2, and 1 with ``scoring`` or
@@ -118,6 +127,7 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
         scoring: Any = None,
         criterion: Literal["cv", "evidence"] = "cv",
         one_standard_error: bool = False,
+        race: bool = True,
         n_jobs: int | None = None,
         callbacks: Any = None,
     ) -> None:
@@ -140,6 +150,7 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
         self.scoring = scoring
         self.criterion = criterion
         self.one_standard_error = one_standard_error
+        self.race = race
         self.n_jobs = n_jobs
         self.callbacks = callbacks
 
@@ -169,7 +180,7 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
     def _judge(self, template: SparseBayesBase) -> Judge:
         """Return how candidates are scored: by the log-loss, each as sure of itself as it may be."""
         if self.scoring is None:
-            return Judge(Said.of, as_sure_as_they_may_be)
+            return Judge(hear_labels, FACTORS)
         return super()._judge(template)
 
 
@@ -181,7 +192,7 @@ class SparseBayesRegressorCV(RegressorMixin, OffersValues, SparseBayesSearch):  
 
     Parameters
     ----------
-    shapes, scales, kernel, gammas, cv, criterion, one_standard_error, n_jobs, callbacks
+    shapes, scales, kernel, gammas, cv, criterion, one_standard_error, race, n_jobs, callbacks
         As in :class:`SparseBayesClassifierCV`; ``cv=None`` is 5 folds.
     degree, coef0, expansion, likelihood, fit_intercept, penalize_intercept, max_iter, tol
         As in :class:`~laconic.SparseBayesRegressor`.
@@ -230,6 +241,7 @@ class SparseBayesRegressorCV(RegressorMixin, OffersValues, SparseBayesSearch):  
         scoring: Any = None,
         criterion: Literal["cv", "evidence"] = "cv",
         one_standard_error: bool = False,
+        race: bool = True,
         n_jobs: int | None = None,
         callbacks: Any = None,
     ) -> None:
@@ -251,6 +263,7 @@ class SparseBayesRegressorCV(RegressorMixin, OffersValues, SparseBayesSearch):  
         self.scoring = scoring
         self.criterion = criterion
         self.one_standard_error = one_standard_error
+        self.race = race
         self.n_jobs = n_jobs
         self.callbacks = callbacks
 

@@ -198,7 +198,8 @@ def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-1
         free, d = _direction(H, free, sign, steep, w)
         start = w[free]
         homeward = (d * sign[free] < 0).nonzero()[0]  # none of them at zero: see _direction
-        crossing = -start[homeward] / d[homeward]
+        with np.errstate(over="ignore"):  # a step next to nothing crosses zero at infinity
+            crossing = -start[homeward] / d[homeward]
         t = crossing.min(initial=1.0)
         w[free] = start + t * d
         w[free[homeward[crossing <= t]]] = 0.0
