@@ -1,5 +1,7 @@
 """Weights and feature scales together."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from laconic import JCFOClassifier, JCFORegressor
+from laconic.estimators._jcfo_exchange import exchange
+from laconic.estimators._jcfo_trials import quick, through
 from laconic.kernels import RBF, Linear, Polynomial, Scaled
 from laconic.likelihoods import Gaussian, Logistic, Probit
 from laconic.solvers._joint_finish import _Smooth
@@ -239,6 +243,32 @@ def test_features_come_in_where_the_selection_left_none():
     assert model.status_.message.endswith("features came in later.")
     noise = JCFOClassifier("linear", selection_rate=1e5).fit(X, np.arange(100) % 2)
     assert "Nothing is worth its price" in noise.status_.message
+
+
+def test_nothing_is_a_beginning_with_other_centres_too():
+    # A kernel of no width may stand in for the intercept, at a row that the trials do not look at.
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    asked = JCFOClassifier(penalize_intercept=True)._question(X, X[:, 2] > 0.5, None)
+    question = asked.questions[0]
+    nothing = project(question, np.zeros(3))
+    output = nothing.outputs[0]
+    moved = replace(output, w=np.append(np.zeros(150), output.w.sum()))
+    assert moved.w.any()
+    found = exchange(through(question, asked.few), replace(nothing, outputs=[moved]), price=3.0)
+    np.testing.assert_array_equal(found.features, [2])
+
+
+def test_a_trial_gives_up_that_would_not_lead_below():
+    asked = question(RBF(gamma=1.0), n=80)
+    start = np.full(4, 0.25)
+    full = quick(asked, start, 20)
+    assert not full.stopped
+    assert quick(asked, start, 20, below=full.value + 1e-3).value == full.value
+    hopeless = quick(asked, start, 20, below=full.value - 10)
+    assert hopeless.stopped
+    assert hopeless.evaluations < full.evaluations
+    again = quick(asked, full.theta, 20, warm=full.outputs)
+    assert again.value <= full.value
 
 
 def test_few_centres_and_sparse_rows():
