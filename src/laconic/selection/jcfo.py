@@ -97,7 +97,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         share_features: bool = True,
         likelihood: Any = "probit",
         fit_intercept: bool = True,
-        penalize_intercept: bool = False,
+        penalize_intercept: Any = "auto",
         max_iter: int = 200,
         tol: float = 1e-6,
         class_weight: Any = None,
