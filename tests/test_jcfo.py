@@ -1,5 +1,7 @@
 """Weights and feature scales together."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from laconic import JCFOClassifier, JCFORegressor
+from laconic.estimators._jcfo_exchange import exchange
+from laconic.estimators._jcfo_trials import quick, through
 from laconic.kernels import RBF, Linear, Polynomial, Scaled
 from laconic.likelihoods import Gaussian, Logistic, Probit
 from laconic.solvers._joint_finish import _Smooth
@@ -213,14 +217,15 @@ def test_five_of_many_more_features_than_rows_are_found(kernel):
 
 def test_features_stay_that_are_worth_their_price():
     X, y = product_of_two(200, 8)
-    low = JCFOClassifier(weight_rate=0.1).fit(X, y)
+    settings = {"weight_rate": 0.1, "penalize_intercept": False}
+    low = JCFOClassifier(**settings).fit(X, y)
     assert low.get_support().sum() > 2  # noise is let in
-    model = JCFOClassifier(weight_rate=0.1, selection_rate=0.1000001).fit(X, y)
+    model = JCFOClassifier(**settings, selection_rate=0.1000001).fit(X, y)
     np.testing.assert_array_equal(model.get_support(indices=True), [0, 1])
     price = np.log(8) + 0.5 * np.log(200)
     assert model.objective_ - low.objective_ < price * (low.get_support().sum() - 2)
     for kept in (0, 1):  # neither can do without the other
-        alone = JCFOClassifier(weight_rate=0.1).fit(X[:, [kept]], y)
+        alone = JCFOClassifier(**settings).fit(X[:, [kept]], y)
         assert alone.objective_ - model.objective_ > price
 
 
@@ -239,6 +244,50 @@ def test_features_come_in_where_the_selection_left_none():
     assert model.status_.message.endswith("features came in later.")
     noise = JCFOClassifier("linear", selection_rate=1e5).fit(X, np.arange(100) % 2)
     assert "Nothing is worth its price" in noise.status_.message
+
+
+def test_nothing_is_a_beginning_with_other_centres_too():
+    # A kernel of no width may stand in for the intercept, at a row that the trials do not look at.
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    asked = JCFOClassifier(penalize_intercept=True)._question(X, X[:, 2] > 0.5, None)
+    question = asked.questions[0]
+    nothing = project(question, np.zeros(3))
+    output = nothing.outputs[0]
+    moved = replace(output, w=np.append(np.zeros(150), output.w.sum()))
+    assert moved.w.any()
+    found = exchange(through(question, asked.few), replace(nothing, outputs=[moved]), price=3.0)
+    np.testing.assert_array_equal(found.features, [2])
+
+
+def test_a_trial_gives_up_that_would_not_lead_below():
+    asked = question(RBF(gamma=1.0), n=80)
+    start = np.full(4, 0.25)
+    full = quick(asked, start, 20)
+    assert not full.stopped
+    assert quick(asked, start, 20, below=full.value + 1e-3).value == full.value
+    hopeless = quick(asked, start, 20, below=full.value - 10)
+    assert hopeless.stopped
+    assert hopeless.evaluations < full.evaluations
+    again = quick(asked, full.theta, 20, warm=full.outputs)
+    assert again.value <= full.value
+
+
+def test_the_intercept_of_two_classes_on_kernels_pays_its_price():
+    X, y = product_of_two(60, 2)
+    y[:10] = 1.0
+    auto, paid = JCFOClassifier().fit(X, y), JCFOClassifier(penalize_intercept=True).fit(X, y)
+    assert auto.objective_ == paid.objective_
+    free = JCFOClassifier(penalize_intercept=False).fit(X, y)
+    assert free.objective_ < paid.objective_
+    # Inner products and several classes have a free one.
+    for settings, labels in (({"kernel": "linear"}, y), ({}, np.where(X[:, 0] > 1, 2, y))):
+        auto = JCFOClassifier(**settings).fit(X, labels)
+        free = JCFOClassifier(**settings, penalize_intercept=False).fit(X, labels)
+        assert auto.objective_ == free.objective_
+    values = JCFORegressor().fit(X, y)
+    assert values.objective_ == JCFORegressor(penalize_intercept=False).fit(X, y).objective_
+    with pytest.raises(ValueError, match="penalize_intercept must be True or False"):
+        JCFORegressor(penalize_intercept="auto").fit(X, y)
 
 
 def test_few_centres_and_sparse_rows():
@@ -339,7 +388,7 @@ def test_a_callback_stops_the_fit():
         ({"solver": []}, "Unknown solver"),
         ({"standardize": "no"}, "standardize must be True or False, got 'no'"),
         ({"share_features": "no"}, "share_features must be True or False"),
-        ({"penalize_intercept": "no"}, "penalize_intercept must be True or False"),
+        ({"penalize_intercept": "no"}, "penalize_intercept must be True, False or 'auto'"),
         ({"screening": -1}, "screening must be"),
         ({"n_centres": 0}, "n_centres must be"),
     ],

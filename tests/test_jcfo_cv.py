@@ -68,8 +68,8 @@ def test_for_predictions_a_step_has_to_win_nats():
     grid = [Rates("auto", 0.5, 0.5), Rates("auto", 2.0, 2.0), Rates("auto", 2.0, 1.0)]
     model = JCFOClassifierCV(one_standard_error=False)
     handicap = model._handicap(grid, rows=40.0)
-    np.testing.assert_allclose(40 * handicap, np.log(5) * np.arange(3))
-    for gain, best in ((1.5, 0), (1.7, 1)):  # a step is 1.61 nats
+    np.testing.assert_allclose(40 * handicap, 2 * np.arange(3))
+    for gain, best in ((1.9, 0), (2.1, 1)):  # a step is two nats
         scores = np.array([0.0, gain, gain + 1.5]) / 40
         found = [[Trial(score, 2, 0.0, 0.0)] * 2 for score in scores]
         assert model._best(found, handicap) == best

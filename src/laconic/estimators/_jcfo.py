@@ -96,7 +96,7 @@ class JCFOBase(KernelModel):
     solver: Any
     n_centres: int | None
     standardize: bool
-    penalize_intercept: bool
+    penalize_intercept: Any
     random_state: Any
 
     # What belongs to other families.
@@ -150,14 +150,18 @@ class JCFOBase(KernelModel):
         Z = (X[:, features] - origin[features]) * unit[features]
         centres, few = self._choose_centres(X)
         scale_rate = _SCALE_RATE if self.scale_rate == "auto" else float(self.scale_rate)
-        free = self.fit_intercept and not self.penalize_intercept
+        free = self.fit_intercept and not self._penalises(len(targets))
         rates = (float(self.weight_rate), scale_rate)
         question = JointProblem(
             self._inner_kernel(), Z, Z[centres], targets, likelihood, weight, *rates,
-            free, self.fit_intercept and self.penalize_intercept,
+            free, bool(self.fit_intercept and not free),
         )  # fmt: skip
         questions = [question] if shared else [replace(question, targets=[y]) for y in targets]
         return Asked(questions, few, X, centres, features, unit, origin)
+
+    def _penalises(self, outputs: int) -> bool:
+        """Return whether the intercept pays the price of a weight."""
+        return bool(self.penalize_intercept)
 
     def _choose_centres(self, X: Array) -> tuple[Index, Index]:
         """Return the rows that may carry a kernel, and an order in which a few of them are many.

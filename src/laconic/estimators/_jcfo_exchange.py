@@ -39,8 +39,9 @@ def exchange(question: JointProblem, strict: Joint, price: float) -> Few:
 def _beginning(question: JointProblem, strict: Joint) -> Few:
     """Return the answer with the features of a stricter one, which may have none."""
     kept = np.flatnonzero(strict.theta)
-    if strict.empty:
-        return Few(replace(strict, theta=np.zeros(0)), kept[:0])
+    if strict.empty:  # but for an intercept, which may be a kernel of no width
+        nothing = project(question, np.zeros_like(strict.theta), tol=ENOUGH)
+        return Few(replace(nothing, theta=np.zeros(0)), kept[:0])
     part, theta = of_features(question, kept), strict.theta[kept]
     starts = [quick(part, theta, TRIAL)]
     if isinstance(part.kernel, Stationary):  # smooth and sharp are optima of their own
@@ -68,13 +69,14 @@ def _without_the_least(question: JointProblem, here: Few, price: float) -> Few |
     (answer, features), alone = here, []
     for k in range(features.size):
         part = of_features(question, np.delete(features, k))
-        alone.append(project(part, np.delete(answer.theta, k), tol=ENOUGH).value)
+        alone.append(project(part, np.delete(answer.theta, k), answer.outputs, ENOUGH).value)
     order, count = np.argsort(alone, kind="stable"), features.size // 2
     while count:
         left = np.sort(order[count:])
         part, tol = of_features(question, features[left]), _tolerance(answer, price)
-        less = quick(part, answer.theta[left], TRIAL, tol)
-        if less.value - answer.value < price and not less.empty:
+        limit = answer.value + price
+        less = quick(part, answer.theta[left], TRIAL, tol, warm=answer.outputs, below=limit)
+        if less.value < limit and not less.empty:
             return Few(less, features[left])
         count //= 2
     return None
@@ -82,14 +84,16 @@ def _without_the_least(question: JointProblem, here: Few, price: float) -> Few |
 
 def _admit(question: JointProblem, here: Few, price: float) -> Few | None:
     """Return the answer with the feature that is worth the most, or None if none is worth its price."""
-    trials = []
+    answer, best = here.answer, None
+    lowest = answer.value - price
     for feature in _wanted(question, here):
         features = np.append(here.features, feature)
-        theta = np.append(here.answer.theta, here.answer.theta.min(initial=1.0))
-        part, tol = of_features(question, features), _tolerance(here.answer, price)
-        trials.append(Few(quick(part, theta, TRIAL, tol), features))
-    best = min(trials, key=lambda trial: trial.answer.value, default=here)
-    return best if here.answer.value - best.answer.value > price else None
+        theta = np.append(answer.theta, answer.theta.min(initial=1.0))
+        part, tol = of_features(question, features), _tolerance(answer, price)
+        trial = quick(part, theta, TRIAL, tol, warm=answer.outputs, below=lowest)
+        if trial.value < lowest:
+            best, lowest = Few(trial, features), trial.value
+    return best
 
 
 def _wanted(question: JointProblem, here: Few) -> list[int]:

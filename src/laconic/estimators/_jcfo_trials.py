@@ -9,6 +9,7 @@ import numpy as np
 
 from .._protocols import Array, Index
 from ..kernels import Stationary
+from ..solvers._joint_weights import Weights
 from ..solvers.joint import Joint, JointProblem, project, variable_projection
 
 # Iterations of a trial, and of a step of a path; relative gain at which they have seen enough.
@@ -22,9 +23,30 @@ _FEW = 100
 _SHARPEST, _SHARP = 16, (1.0, 4.0)
 
 
-def quick(question: JointProblem, theta: Array, max_iter: int, tol: float = ENOUGH) -> Joint:
-    """Return where a few iterations lead."""
-    return variable_projection(question, theta, max_iter=max_iter, tol=tol, exact=False)
+def quick(
+    question: JointProblem,
+    theta: Array,
+    max_iter: int,
+    tol: float = ENOUGH,
+    *,
+    warm: Sequence[Weights] | None = None,
+    below: float = np.inf,
+) -> Joint:
+    """Return where a few iterations lead, or where it is clear that they will not lead ``below``.
+
+    It is clear when what is left of them, each as good as the last, would not do: descents slow down.
+    """
+    values: list[float] = []
+
+    def hopeless(here: Joint) -> bool:
+        values.append(here.value)
+        if len(values) < 2:  # the first step of a descent is a blind one
+            return False
+        return here.value - (max_iter - len(values)) * (values[-2] - here.value) > below
+
+    return variable_projection(
+        question, theta, max_iter=max_iter, tol=tol, exact=False, warm=warm, callback=hopeless
+    )
 
 
 def objective(here: Joint) -> float:
@@ -45,7 +67,11 @@ def of_features(question: JointProblem, features: Index) -> JointProblem:
 def promising(question: JointProblem, starts: Sequence[Array]) -> list[Joint]:
     """Return trials from those starts where the objective is lowest."""
     first = sorted((project(question, theta, tol=ENOUGH) for theta in starts), key=objective)
-    return [quick(question, here.theta, TRIAL) for here in first[:PROMISING]]
+    trials: list[Joint] = []
+    for here in first[:PROMISING]:
+        lowest = min((trial.value for trial in trials), default=np.inf)
+        trials.append(quick(question, here.theta, TRIAL, warm=here.outputs, below=lowest))
+    return trials
 
 
 def sharper(question: JointProblem, theta: Array) -> list[Joint]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
+import numpy as np
+
 from .._component import resolve
 from ..likelihoods import Binary, Gaussian
 from ._callbacks import with_callbacks
@@ -62,8 +64,10 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         Distribution of the label.
     fit_intercept : bool, default=True
         Whether there is an intercept.
-    penalize_intercept : bool, default=False
-        ``True`` puts the prior on the intercept as on any weight, which is the paper's model.
+    penalize_intercept : bool or "auto", default="auto"
+        ``True`` puts the prior on the intercept as on any weight, which is the paper's model. ``"auto"``
+        does so for two classes with ``"rbf"``: a latent of zero is even odds, so kernels that tell two
+        classes apart need an intercept only where it is worth its price.
     max_iter : int, default=200
         Most iterations.
     tol : float, default=1e-6
@@ -122,7 +126,7 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         share_features: bool = True,
         likelihood: Any = "probit",
         fit_intercept: bool = True,
-        penalize_intercept: bool = False,
+        penalize_intercept: Any = "auto",
         max_iter: int = 200,
         tol: float = 1e-6,
         class_weight: Any = None,
@@ -170,6 +174,16 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._solve(self._question(X, y, sample_weight))
         return self
+
+    def _rules(self) -> dict[str, tuple[bool, str]]:
+        switch = self.penalize_intercept
+        known = switch == "auto" or isinstance(switch, bool | np.bool_ | int)
+        return super()._rules() | {"penalize_intercept": (known, "True, False or 'auto'")}
+
+    def _penalises(self, outputs: int) -> bool:
+        if self.penalize_intercept == "auto":
+            return outputs == 1 and self.kernel == "rbf"
+        return super()._penalises(outputs)
 
     def _question(self, X: Any, y: Any, sample_weight: Any) -> Asked:
         X, y, weight = self._validate(X, y, sample_weight, self.class_weight)

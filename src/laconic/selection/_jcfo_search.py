@@ -33,8 +33,8 @@ _PRODUCTS = (0.3, 0.4, 0.55, 0.75, 1.0, 1.3, 1.6)
 _AFTER_DISTANCES = (None, 1.0, 0.3, 0.1)
 _AFTER_PRODUCTS = (None, 1.0)
 # Where predictions are wanted, a step away from the gentlest selection, to the next rate of either kind,
-# has to be five times as likely by the rows that were left out: in nats.
-_STEP = float(np.log(5))
+# has to win so many nats over all rows that were left out.
+_STEP = 2.0
 
 
 class Rates(NamedTuple):

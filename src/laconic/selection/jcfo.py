@@ -44,7 +44,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
     one_standard_error : bool, default=True
         Take the candidate with the fewest features within one standard error of the best. False is the
         best, for predictions; of the ``"auto"`` rates of ``"rbf"`` the one that is best by more than
-        log 5 nats, over all rows, for each step from the lowest selection rate and to lower weights.
+        two nats, over all rows, for each step from the lowest selection rate and to lower weights.
     n_jobs : int or None, default=None
         Workers, one fold each.
     callbacks : None, callable or list of callables, default=None
@@ -97,7 +97,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         share_features: bool = True,
         likelihood: Any = "probit",
         fit_intercept: bool = True,
-        penalize_intercept: bool = False,
+        penalize_intercept: Any = "auto",
         max_iter: int = 200,
         tol: float = 1e-6,
         class_weight: Any = None,

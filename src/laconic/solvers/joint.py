@@ -13,6 +13,7 @@ selection and classifier design, IEEE TPAMI 26, 2004.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from .._protocols import Array
 from ._joint_em import expectation_maximisation
 from ._joint_finish import finish
 from ._joint_problem import Callback, Joint, JointProblem, descend, project
+from ._joint_weights import Weights
 
 __all__ = ["Joint", "JointProblem", "expectation_maximisation", "project", "variable_projection"]
 
@@ -41,6 +43,7 @@ def variable_projection(
     tol: float,
     callback: Callback | None = None,
     exact: bool = True,
+    warm: Sequence[Weights] | None = None,
 ) -> Joint:
     """Minimise ``phi`` over non-negative scales: L-BFGS-B with the envelope gradient, then Newton.
 
@@ -58,10 +61,12 @@ def variable_projection(
         Called with the best so far after every iteration; ``True`` stops the search.
     exact : bool, default=True
         Whether Newton's method finds the last digits.
+    warm : sequence of Weights, optional
+        Weights of each output from which the first inner problem sets out.
     """
     if not exact:
-        return _descent(question, theta, max_iter, tol, callback)
-    here = _descent(question, theta, max_iter, _COARSE, callback)
+        return _descent(question, theta, max_iter, tol, callback, warm)
+    here = _descent(question, theta, max_iter, _COARSE, callback, warm)
     for turn in range(_TURNS):
         if here.stopped:
             break
@@ -71,7 +76,7 @@ def variable_projection(
         left = max_iter - len(here.values) + 1
         if here.converged or left <= 0 or turn == _TURNS - 1:
             break
-        more = _descent(question, here.theta, left, _COARSE * 0.01**turn, callback, here)
+        more = _descent(question, here.theta, left, _COARSE * 0.01**turn, callback, here.outputs)
         evaluations, values = here.evaluations + more.evaluations, here.values + more.values[1:]
         if more.value < here.value:
             here = more
@@ -85,12 +90,12 @@ def _descent(
     max_iter: int,
     tol: float,
     callback: Callback | None,
-    warm: Joint | None = None,
+    warm: Sequence[Weights] | None = None,
 ) -> Joint:
     """Descend until an iteration gains less than ``tol`` of the objective."""
     unit = float(theta.mean()) or 1.0  # the first step of L-BFGS has unit length
     inner = _INNER * float(np.sqrt(tol))
-    best = project(question, theta, None if warm is None else warm.outputs, inner)
+    best = project(question, theta, warm, inner)
     best.evaluations, last, stopped = 1, best, False
     values = [best.value]
 
