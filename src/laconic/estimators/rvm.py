@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._component import resolve, unknown
+from .._component import is_name, resolve, unknown
 from .._protocols import Array
 from ..likelihoods import Binary, Gaussian
 from ..relevance import Evidence, Sequential, Variational
@@ -28,7 +28,7 @@ class _RVM(RelevanceBase):
     solver: str
 
     def _make_solver(self) -> Any:
-        if self.inference not in _INFERENCE:
+        if not is_name(self.inference, *_INFERENCE):
             raise unknown("inference", str(self.inference), _INFERENCE)
         if self.inference == "variational":
             return Variational(None, "product", self.solver, self.shape, self.rate)  # type: ignore[arg-type]

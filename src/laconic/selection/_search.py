@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from .._component import unknown
+from .._component import is_name, unknown
 from ..estimators._base import SparseBayesBase
 from ..estimators._callbacks import check_callbacks
 from ..estimators._threads import one_blas_thread
@@ -84,14 +84,14 @@ class SparseBayesSearch(Search):
         templates = (
             clone(template).set_params(**({} if gamma is None else {"gamma": gamma})) for gamma in widths
         )
-        if self.criterion == "evidence":
+        if is_name(self.criterion, "evidence"):
             if self.kernel is not None:
                 raise ValueError(
                     "criterion='evidence' needs kernel=None: between kernels it prefers too few; "
                     "use criterion='cv'."
                 )
             return (delayed(weigh)(each, data, priors) for each in templates)
-        if self.criterion != "cv":
+        if not is_name(self.criterion, "cv"):
             raise unknown("criterion", str(self.criterion), ["cv", "evidence"])
         folds, judge = self._folds(data), self._judge(template)
         return (delayed(follow)(each, data, folds, priors, judge) for each in templates)
