@@ -188,6 +188,35 @@ def test_every_way_to_write_a_table_is_the_same(folder, fitted):
     assert "windows.csv is not UTF-8; it was read as Windows-1252." in last[2]
 
 
+def test_numbers_as_people_write_them_are_numbers(folder):
+    rng = np.random.default_rng(0)
+    price = (rng.normal(size=40) * 3000).round(2)
+    table = pd.DataFrame({"price": price, "code": rng.integers(9, size=40), "y": price > 0})
+    english = table.assign(price=[f"{value:,.2f}" for value in price])
+    german = table.assign(
+        price=[f"{value:,.2f} €".translate(str.maketrans(",.", ".,")) for value in price]
+    )
+    table.to_csv(folder / "plain.csv", index=False)
+    english.to_csv(folder / "english.csv", index=False)
+    german.to_csv(folder / "german.csv", index=False)
+    german.to_csv(folder / "german_too.csv", sep=";", index=False)
+    others = ["english.csv", "german.csv", "german_too.csv"]
+    fit, plain, *runs = laconic_many(
+        folder,
+        ["fit", "english.csv", "--target", "y", "--out", "price.skops", "--model", "sparse"],
+        *(["predict", "price.skops", name] for name in ["plain.csv", *others]),
+    )
+    first = english["price"][0]
+    assert f"english.csv: price was read as numbers, {first!r} as {price[0]:g}." in fit[2]
+    for name, (code, out, err) in zip(others, runs, strict=True):
+        assert (code, out) == (0, plain[1]), name + err
+    (folder / "words.csv").write_text(
+        english.assign(price=["a dozen", *english["price"][1:]]).to_csv(index=False)
+    )
+    (words,) = laconic_many(folder, ["fit", "words.csv", "--target", "y", "--out", "words.skops"])
+    assert "left out price: text with 40 distinct values" in words[2]
+
+
 def test_predicting_what_was_not_seen(folder, fitted):
     table = people(90)
     order = np.random.default_rng(0).permutation(90)
