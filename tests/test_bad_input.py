@@ -393,6 +393,9 @@ def test_priors_of_the_wrong_type(kind, prior):
         ({"kernel": "rbf", "gamma": np.nan}, "gamma must be positive"),
         ({"kernel": "rbf", "gamma": np.inf}, "gamma must be positive"),
         ({"kernel": "rbf", "gamma": np.ones(4)}, "gamma must be positive"),
+        ({"gamma": -1}, "gamma must be positive, 'scale' or 'auto', got -1"),
+        ({"degree": "x"}, "degree must be a positive integer, got 'x'"),
+        ({"kernel": "rbf", "coef0": -1}, "coef0 must be a number that is not negative"),
         ({"kernel": "poly", "degree": 0}, "degree must be a positive integer, got 0"),
         ({"kernel": "poly", "degree": 1.5}, "degree must be a positive integer, got 1.5"),
         ({"kernel": "poly", "degree": True}, "degree must be a positive integer"),
@@ -1021,6 +1024,7 @@ def test_a_search_reads_targets_that_are_written_out():
     [
         ({"one_standard_error": "no"}, "one_standard_error must be True or False, got 'no'"),
         ({"n_jobs": 0.5}, "n_jobs must be None or a whole number"),
+        ({"n_jobs": "all"}, "n_jobs must be None or a whole number"),
         ({"cv": []}, r"cv=\[\] holds no folds"),
         ({"cv": [1]}, "cv must yield pairs of indices of the 30 rows"),
         ({"cv": [(np.arange(31), np.arange(3))]}, "cv must yield pairs of indices of the 30 rows"),
@@ -1045,10 +1049,16 @@ def test_bad_settings_of_a_search(kind, settings, fragment):
         (RVMClassifier(inference=np.ones(2)), "Unknown inference"),
         (GridRVMClassifier(combine=np.ones(2)), "combine must be 'product' or 'sum'"),
         (SparseBayesClassifierCV(criterion=np.ones(2)), "Unknown criterion"),
+        # These are not in use with the other settings, and nonsense all the same.
+        (SparseBayesClassifierCV(gammas=[-1.0]), "gamma must be positive"),
+        (SparseBayesClassifierCV(gammas="wide"), "Unknown gamma 'wide'"),
+        (GridRVMClassifier(gamma="wide"), "Unknown gamma 'wide'"),
+        (RVMClassifier(solver="slow"), "solver must be 'fast' or 'vb'"),
+        (RVMClassifier(rate=-1), "rate must be a number from 0 to 1e6"),
     ],
     ids=str,
 )
-def test_an_array_is_no_setting(model, fragment):
+def test_settings_that_make_no_sense_anywhere(model, fragment):
     with pytest.raises(ValueError, match=fragment):
         model.fit(*data(SparseBayesClassifier))
 

@@ -18,11 +18,18 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .._component import is_count, is_jobs, is_name, is_positive, is_switch
 from .._protocols import Array, Basis, Index
 from ..basis import Features, KernelBasis, Monomials, WithConstant
-from ..kernels import resolve_kernel
+from ..kernels import Polynomial, resolve_kernel
 from ..magnitude import check_largest, squares_safely
 from ._callbacks import CallbackSupportMixin
 from ._fit import Fit, join
-from ._validation import ROWS, check_weight, naming_columns, resolve_gamma, weight_of_classes
+from ._validation import (
+    ROWS,
+    check_gamma,
+    check_weight,
+    naming_columns,
+    resolve_gamma,
+    weight_of_classes,
+)
 
 
 def _selects_features(estimator: Any) -> bool:
@@ -138,6 +145,9 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
     # ---- basis and design -----------------------------------------------------------------
 
     def _make_basis(self, X: Array, weight: Array) -> Basis:
+        # What is not in use may not be nonsense either: it may be the kernel that was forgotten.
+        check_gamma(self.gamma)
+        Polynomial(degree=self.degree, coef0=self.coef0).check()
         if self._precomputed:
             return Features(self._rows)  # a row that does not count is no column either
         if self.kernel is not None:

@@ -147,14 +147,19 @@ def weight_of_classes(class_weight: Any, y: Any) -> Array:
     return np.asarray(compute_sample_weight(class_weight, y))
 
 
-def resolve_gamma(gamma: Any, X: Any, weight: Array) -> float:
-    """Return a kernel's ``gamma`` as a number, scikit-learn's names included."""
-    if not isinstance(gamma, str):
-        if is_positive(gamma):
-            return float(gamma)
-        raise ValueError(f"gamma must be positive, 'scale' or 'auto', got {gamma!r}.")
-    if gamma not in ("auto", "scale"):
+def check_gamma(gamma: Any) -> None:
+    """Raise, in one sentence, unless this may be a kernel's ``gamma``, scikit-learn's names included."""
+    if isinstance(gamma, str) and gamma not in ("auto", "scale"):
         raise unknown("gamma", gamma, ["auto", "scale"])
+    if not isinstance(gamma, str) and not is_positive(gamma):
+        raise ValueError(f"gamma must be positive, 'scale' or 'auto', got {gamma!r}.")
+
+
+def resolve_gamma(gamma: Any, X: Any, weight: Array) -> float:
+    """Return a kernel's ``gamma`` as a number."""
+    check_gamma(gamma)
+    if not isinstance(gamma, str):
+        return float(gamma)
     spread = 1.0 if gamma == "auto" else _total_variance(X, weight)
     return 1 / (int(X.shape[1]) * spread)
 

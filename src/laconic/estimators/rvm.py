@@ -30,8 +30,10 @@ class _RVM(RelevanceBase):
     def _make_solver(self) -> Any:
         if not is_name(self.inference, *_INFERENCE):
             raise unknown("inference", str(self.inference), _INFERENCE)
+        variational = Variational(None, "product", self.solver, self.shape, self.rate)  # type: ignore[arg-type]
+        variational.check()  # its settings may not be nonsense where they are not in use either
         if self.inference == "variational":
-            return Variational(None, "product", self.solver, self.shape, self.rate)  # type: ignore[arg-type]
+            return variational
         return Evidence() if self.inference == "evidence" else Sequential()
 
 

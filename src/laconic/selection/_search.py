@@ -14,6 +14,7 @@ from .._component import is_name, unknown
 from ..estimators._base import SparseBayesBase
 from ..estimators._callbacks import check_callbacks
 from ..estimators._threads import one_blas_thread
+from ..estimators._validation import check_gamma
 from ..priors import GeneralizedGaussian
 from ..solvers import Record
 from ._base import Search
@@ -102,11 +103,15 @@ class SparseBayesSearch(Search):
 
     def _widths(self, X: Any) -> list[float | None]:
         """Return the values of gamma to try; None where the kernel has none."""
+        automatic = is_name(self.gammas, "auto")
+        gammas = [] if automatic else check_values(self, "gammas")
+        for gamma in gammas:
+            check_gamma(gamma)
         if not isinstance(self.kernel, str) or self.kernel in ("linear", "precomputed"):
             return [None]
-        if isinstance(self.gammas, str) and self.gammas == "auto":
+        if automatic:
             return [*width_grid(X)] if self.kernel in _WITH_WIDTH else [None]
-        return check_values(self, "gammas")
+        return gammas
 
     @staticmethod
     def _params(prior: GeneralizedGaussian, gamma: float | None) -> dict[str, Any]:
