@@ -32,9 +32,13 @@ def read_numerals(column: Any) -> Any:
     [1234.5, -7.0, nan]
     >>> read_numerals(pd.Series(["0,52 €", "1.300,00 €"])).tolist()
     [0.52, 1300.0]
+    >>> read_numerals(pd.Series(["1,001", "1,002"])).tolist()
+    [1001, 1002]
     >>> read_numerals(pd.Series(["12,5", "a dozen"])) is None
     True
     """
+    import pandas as pd
+
     known = column.dropna().astype(str)
     signs = {sign for cell in known for sign in _SIGNS.findall(cell)}
     if known.empty or len(signs) > 1:
@@ -45,5 +49,5 @@ def read_numerals(column: Any) -> Any:
         written = rf"[+-]?(?:\d+|[1-9]\d{{0,2}}(?:{group}\d{{3}})+)(?:{re.escape(decimal)}\d+)?"
         if bare.str.fullmatch(written).all():
             plain = bare.str.replace(group, "", regex=True).str.replace(decimal, ".", regex=False)
-            return plain.astype(float).reindex(column.index)
+            return pd.to_numeric(plain).reindex(column.index)
     return None
