@@ -1074,3 +1074,19 @@ def test_features_below_the_range_of_a_float_are_scaled_in_doubles(kind):
     tiny = (X * 1e-40).astype(np.float32)
     plain = kind().fit(X.astype(np.float32), y).predict_proba(X.astype(np.float32))
     np.testing.assert_allclose(kind().fit(tiny, y).predict_proba(tiny), plain, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    "kind", [SparseBayesClassifier, RVMClassifier, GridRVMClassifier, SparseBayesClassifierCV]
+)
+def test_entries_of_a_sparse_matrix_may_come_in_parts(kind):
+    X, y = data(SparseBayesClassifier, n=60)
+    X[np.abs(X) < 0.7] = 0
+    whole = csr_array(X)
+    order = np.repeat(np.arange(whole.nnz), 2)
+    parts = whole.data[order] * np.tile([3.0, -2.0], whole.nnz)
+    split = csr_array((parts, whole.indices[order], 2 * whole.indptr), shape=X.shape)
+    expected = kind().fit(whole, y).predict_proba(whole)
+    model = kind().fit(split, y)
+    np.testing.assert_allclose(model.predict_proba(split), expected, rtol=1e-7)
+    np.testing.assert_array_equal(split.data, parts)  # as it was given

@@ -26,6 +26,7 @@ from ._validation import (
     ROWS,
     check_gamma,
     check_weight,
+    entries_once,
     naming_columns,
     resolve_gamma,
     weight_of_classes,
@@ -73,6 +74,7 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
         """Return data, targets and weights of the rows that count, and remember which they were."""
         with naming_columns(X, y, options.get("y_numeric", False)):
             X, y = validate_data(self, X, y, ensure_all_finite=False, **ROWS, **options)
+        X = entries_once(X)
         self._check_settings(X)
         if not squares_safely(X):
             assert_all_finite(X, input_name="X", estimator_name=type(self).__name__)
@@ -239,6 +241,7 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
         check_is_fitted(self)
         with naming_columns(X):
             X = validate_data(self, X, **ROWS, reset=False)
+        X = entries_once(X)
         check_largest(X, "features")
         return self._latents_at(X, widen)
 

@@ -109,6 +109,19 @@ def _without_numbers(X: Any) -> Iterator[tuple[Any, Any]]:
             yield name, next(iter(column))
 
 
+def entries_once(X: Any) -> Any:
+    """Return the rows with every entry written once, in order: a sparse matrix may have it in parts.
+
+    Parts add up, but their squares do not. The caller's matrix stays as it is.
+    """
+    sparse: bool = issparse(X)
+    if not sparse or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
 def check_one_kind(y: Any) -> None:
     """Raise, in one sentence, unless the labels can be sorted: numpy's sentence is about a sign."""
     if np.asarray(y).dtype != object:

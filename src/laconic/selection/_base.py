@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .._component import is_jobs, is_switch
 from .._protocols import Array, Index
 from ..estimators._predictions import as_targets
-from ..estimators._validation import ROWS, check_one_kind, naming_columns
+from ..estimators._validation import ROWS, check_one_kind, entries_once, naming_columns
 from ._confidence import WORST, Said
 from ._path import Data, Score, Trial
 
@@ -41,6 +41,7 @@ class Search(BaseEstimator):  # type: ignore[misc]
         numeric = {} if self._classifies else {"y_numeric": True}
         with naming_columns(X, y, not self._classifies):
             rows, targets = validate_data(self, X, y, **ROWS, **numeric)
+        rows = entries_once(rows)
         if self._classifies:
             check_one_kind(targets)
         else:
