@@ -86,6 +86,8 @@ def _is_missing(value: Any) -> bool:
 
 
 def _is_readable(value: Any) -> bool:
+    if isinstance(value, complex | np.complexfloating):
+        return True  # scikit-learn has a sentence of its own about those
     try:
         float(value)
     except (TypeError, ValueError):
