@@ -112,7 +112,7 @@ class JCFOBase(KernelModel):
             "weight_rate": (is_positive(self.weight_rate), "a positive number"),
             "scale_rate": (
                 is_name(self.scale_rate, "auto") or is_rate(self.scale_rate),
-                "a positive number up to 1e100 or 'auto'",
+                "a positive number or 'auto' (up to 1e100)",
             ),
             "selection_rate": (
                 self.selection_rate is None

@@ -97,7 +97,7 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
         for scale in check_values(self, "scale_rates"):
             if not (_is_auto(scale) or is_rate(scale)):
                 raise ValueError(
-                    f"scale_rates must be positive numbers up to 1e100 or 'auto', got {scale!r}."
+                    f"scale_rates must be positive numbers or 'auto' (up to 1e100), got {scale!r}."
                 )
             if _is_auto(self.selection_rates):
                 at = asked.at_rates(question.weight_rate, _number(scale, question.scale_rate))
