@@ -12,10 +12,17 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from laconic import (
+    GridRVMClassifier,
+    JCFOClassifier,
     JCFOClassifierCV,
+    JCFORegressorCV,
+    LaconicClassifier,
+    LaconicRegressor,
+    RVMClassifier,
     SparseBayesClassifier,
     SparseBayesClassifierCV,
     SparseBayesRegressor,
+    SparseBayesRegressorCV,
 )
 from laconic.kernels import RBF, FunctionKernel, Matern, Polynomial
 from laconic.likelihoods import Gaussian as GaussianLikelihood
@@ -386,6 +393,9 @@ def test_priors_of_the_wrong_type(kind, prior):
         ({"kernel": "rbf", "gamma": np.nan}, "gamma must be positive"),
         ({"kernel": "rbf", "gamma": np.inf}, "gamma must be positive"),
         ({"kernel": "rbf", "gamma": np.ones(4)}, "gamma must be positive"),
+        ({"gamma": -1}, "gamma must be positive, 'scale' or 'auto', got -1"),
+        ({"degree": "x"}, "degree must be a positive integer, got 'x'"),
+        ({"kernel": "rbf", "coef0": -1}, "coef0 must be a number that is not negative"),
         ({"kernel": "poly", "degree": 0}, "degree must be a positive integer, got 0"),
         ({"kernel": "poly", "degree": 1.5}, "degree must be a positive integer, got 1.5"),
         ({"kernel": "poly", "degree": True}, "degree must be a positive integer"),
@@ -411,6 +421,12 @@ def test_priors_of_the_wrong_type(kind, prior):
         ({"expansion": "2"}, "expansion must be a whole number"),
         ({"expansion": 2, "kernel": "rbf"}, "expansion needs kernel=None"),
         ({"warm_start": "no"}, "warm_start must be True or False, got 'no'"),
+        ({"warm_start": -1}, "warm_start must be True or False, got -1"),
+        ({"n_jobs": 0}, "n_jobs must be None or a whole number other than zero, got 0"),
+        ({"n_jobs": "2"}, "n_jobs must be None or a whole number"),
+        ({"n_jobs": 0.5}, "n_jobs must be None or a whole number"),
+        ({"kernel": "rbf", "rank_tol": np.ones(2)}, "rank_tol must be a positive number or 'auto'"),
+        ({"solver": EM(stop=np.ones(2))}, "stop must be"),
         ({"penalize_intercept": "no"}, "penalize_intercept must be True or False"),
         ({"solver": "proximal"}, "proximal solver needs a Laplace prior.*use solver='auto'"),
         ({"solver": "proximal", "prior": "gaussian"}, "proximal solver needs a Laplace prior"),
@@ -463,6 +479,8 @@ def test_likelihood_of_the_other_estimator():
         ({0: np.inf, 1: 1.0}, "class_weight|inf|finite"),
         ("balancd", "balanced"),
         (3, "class_weight"),
+        ([1], "class_weight must be None, 'balanced' or a dict"),
+        ({0: "much", 1: 1.0}, "class_weight must have finite numbers as its weights"),
     ],
     ids=str,
 )
@@ -962,3 +980,113 @@ def test_a_search_says_why_it_cannot_draw_folds(search):
         warnings.simplefilter("ignore", UserWarning)  # scikit-learn's own, of the rare class
         with pytest.raises(ValueError, match="class True has n_samples=1; give more of it"):
             search().fit(X, rare)
+
+
+# ---- faults of tables, targets and settings that strangers meet first -----------------------
+
+
+@pytest.mark.parametrize("kind", [SparseBayesRegressor, LaconicClassifier, SparseBayesClassifierCV])
+def test_columns_of_one_name_are_named(kind):
+    X, y = data(SparseBayesClassifier)
+    with pytest.raises(ValueError, match="Several columns of X are called 'b'; give every column"):
+        kind().fit(pd.DataFrame(X, columns=["a", "b", "b", "c"]), y)
+
+
+@pytest.mark.parametrize("kind", [SparseBayesClassifier, SparseBayesRegressorCV])
+def test_missing_targets_of_text_are_counted(kind):
+    X, _ = data(SparseBayesClassifier)
+    labels = pd.Series([None, None] + ["a", "b"] * 14).astype("string")
+    for y in (labels, labels.to_numpy()):
+        with pytest.raises(ValueError, match="y misses 2 of its values"):
+            kind().fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [SparseBayesRegressor, LaconicRegressor, SparseBayesRegressorCV])
+def test_targets_of_a_regression_that_are_no_numbers(kind):
+    X, y = data(SparseBayesRegressor)
+    with pytest.raises(ValueError, match="y misses 1 of its values"):
+        kind().fit(X, np.array([None, *y[1:]], dtype=object))
+    for words in (np.where(y > 0, "yes", "no"), pd.Series(np.where(y > 0, "yes", "no"))):
+        with pytest.raises(ValueError, match=r"needs numeric targets, got '(yes|no)'; for classes use"):
+            kind().fit(X, words)
+
+
+def test_a_search_reads_targets_that_are_written_out():
+    X, y = data(SparseBayesRegressor)
+    small = SparseBayesRegressorCV(shapes=[1.0], cv=3)
+    said = clone(small).fit(X, [f"{value:.17g}" for value in y]).predict(X)
+    np.testing.assert_array_equal(said, clone(small).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("kind", [SparseBayesRegressorCV, JCFORegressorCV])
+@pytest.mark.parametrize(
+    ("settings", "fragment"),
+    [
+        ({"one_standard_error": "no"}, "one_standard_error must be True or False, got 'no'"),
+        ({"n_jobs": 0.5}, "n_jobs must be None or a whole number"),
+        ({"n_jobs": "all"}, "n_jobs must be None or a whole number"),
+        ({"cv": []}, r"cv=\[\] holds no folds"),
+        ({"cv": [1]}, "cv must yield pairs of indices of the 30 rows"),
+        ({"cv": [(np.arange(31), np.arange(3))]}, "cv must yield pairs of indices of the 30 rows"),
+        ({"scoring": ["r2", "max_error"]}, "scoring must be None, the name of one score"),
+    ],
+    ids=str,
+)
+def test_bad_settings_of_a_search(kind, settings, fragment):
+    with pytest.raises(ValueError, match=fragment):
+        kind(**settings).fit(*data(SparseBayesRegressor))
+
+
+@pytest.mark.parametrize(
+    ("model", "fragment"),
+    [
+        (JCFOClassifier(kernel=np.eye(2)), "kernel must be 'rbf', 'poly' or 'linear'"),
+        (JCFOClassifier(screening=np.ones(2)), "screening must be None"),
+        (JCFOClassifier(selection_rate=np.ones(2)), "selection_rate must be None"),
+        (JCFOClassifier(scale_rate=np.ones(2)), "scale_rate must be a positive number"),
+        (JCFOClassifier(scale_rate=1e300), "scale_rate must be .*up to 1e100"),
+        (JCFOClassifierCV(scale_rates=[1e300]), "scale_rates must be .*up to 1e100"),
+        (RVMClassifier(inference=np.ones(2)), "Unknown inference"),
+        (GridRVMClassifier(combine=np.ones(2)), "combine must be 'product' or 'sum'"),
+        (SparseBayesClassifierCV(criterion=np.ones(2)), "Unknown criterion"),
+        # These are not in use with the other settings, and nonsense all the same.
+        (SparseBayesClassifierCV(gammas=[-1.0]), "gamma must be positive"),
+        (SparseBayesClassifierCV(gammas="wide"), "Unknown gamma 'wide'"),
+        (GridRVMClassifier(gamma="wide"), "Unknown gamma 'wide'"),
+        (RVMClassifier(solver="slow"), "solver must be 'fast' or 'vb'"),
+        (RVMClassifier(rate=-1), "rate must be a number from 0 to 1e6"),
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_sense_anywhere(model, fragment):
+    with pytest.raises(ValueError, match=fragment):
+        model.fit(*data(SparseBayesClassifier))
+
+
+def test_a_count_may_be_written_as_a_float():
+    X, y = data(SparseBayesClassifier)
+    assert LaconicClassifier(max_kernels=2.0).fit(X, y).n_relevant_ <= 2
+
+
+@pytest.mark.parametrize("kind", [LaconicClassifier, JCFOClassifier])
+def test_features_below_the_range_of_a_float_are_scaled_in_doubles(kind):
+    X, y = data(SparseBayesClassifier)
+    tiny = (X * 1e-40).astype(np.float32)
+    plain = kind().fit(X.astype(np.float32), y).predict_proba(X.astype(np.float32))
+    np.testing.assert_allclose(kind().fit(tiny, y).predict_proba(tiny), plain, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    "kind", [SparseBayesClassifier, RVMClassifier, GridRVMClassifier, SparseBayesClassifierCV]
+)
+def test_entries_of_a_sparse_matrix_may_come_in_parts(kind):
+    X, y = data(SparseBayesClassifier, n=60)
+    X[np.abs(X) < 0.7] = 0
+    whole = csr_array(X)
+    order = np.repeat(np.arange(whole.nnz), 2)
+    parts = whole.data[order] * np.tile([3.0, -2.0], whole.nnz)
+    split = csr_array((parts, whole.indices[order], 2 * whole.indptr), shape=X.shape)
+    expected = kind().fit(whole, y).predict_proba(whole)
+    model = kind().fit(split, y)
+    np.testing.assert_allclose(model.predict_proba(split), expected, rtol=1e-7)
+    np.testing.assert_array_equal(split.data, parts)  # as it was given

@@ -188,6 +188,35 @@ def test_every_way_to_write_a_table_is_the_same(folder, fitted):
     assert "windows.csv is not UTF-8; it was read as Windows-1252." in last[2]
 
 
+def test_numbers_as_people_write_them_are_numbers(folder):
+    rng = np.random.default_rng(0)
+    price = (rng.normal(size=40) * 3000).round(2)
+    table = pd.DataFrame({"price": price, "code": rng.integers(9, size=40), "y": price > 0})
+    english = table.assign(price=[f"{value:,.2f}" for value in price])
+    german = table.assign(
+        price=[f"{value:,.2f} €".translate(str.maketrans(",.", ".,")) for value in price]
+    )
+    table.to_csv(folder / "plain.csv", index=False)
+    english.to_csv(folder / "english.csv", index=False)
+    german.to_csv(folder / "german.csv", index=False)
+    german.to_csv(folder / "german_too.csv", sep=";", index=False)
+    others = ["english.csv", "german.csv", "german_too.csv"]
+    fit, plain, *runs = laconic_many(
+        folder,
+        ["fit", "english.csv", "--target", "y", "--out", "price.skops", "--model", "sparse"],
+        *(["predict", "price.skops", name] for name in ["plain.csv", *others]),
+    )
+    first = english["price"][0]
+    assert f"english.csv: price was read as numbers, {first!r} as {price[0]:g}." in fit[2]
+    for name, (code, out, err) in zip(others, runs, strict=True):
+        assert (code, out) == (0, plain[1]), name + err
+    (folder / "words.csv").write_text(
+        english.assign(price=["a dozen", *english["price"][1:]]).to_csv(index=False)
+    )
+    (words,) = laconic_many(folder, ["fit", "words.csv", "--target", "y", "--out", "words.skops"])
+    assert "left out price: text with 40 distinct values" in words[2]
+
+
 def test_predicting_what_was_not_seen(folder, fitted):
     table = people(90)
     order = np.random.default_rng(0).permutation(90)
@@ -229,6 +258,7 @@ def write_mistakes(folder):
         "long_row.csv": "a,b,y\n" + rows + "1,2,3,4\n5,6,1\n",
         "slip.csv": "a,b,y\n" + rows + "1o,2,1\n",
         "infinite.csv": "a,b,y\n" + rows + "inf,2,1\n",
+        "huge.csv": "a,b,y\n" + rows + "1e200,2,1\n",
         "quote.csv": 'a,b,y\n1,"2,0\n3,4,1\n',
         "one_value.csv": "a,y\n" + "".join(f"{k},7\n" for k in range(40)),
         "no_target.csv": "a,y\n" + "".join(f"{k},\n" for k in range(40)),
@@ -255,6 +285,7 @@ MISTAKES = [
     ("fit long_row.csv -t y", "long_row.csv: line 42 has 4 fields, but 3 were expected"),
     ("fit slip.csv -t y", "Column a: row 41 has '1o' where the others have numbers"),
     ("fit infinite.csv -t y", "Column a is infinite in row 41"),
+    ("fit huge.csv -t y", "Column a has 1.0e+200, too large to square, in row 41"),
     ("fit quote.csv -t y", "quote.csv: a quote is opened"),
     ("fit good.csv -t z", "good.csv has no column 'z'; it has a, b, y."),
     ("evaluate good.csv -t z", "good.csv has no column 'z'"),

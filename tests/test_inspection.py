@@ -587,6 +587,15 @@ def test_intervals_cover_what_they_say(plt):
     assert 0.95 < covered.mean() < 1.0
 
 
+def test_calibration_writes_its_legend_beside_the_intervals():
+    rng = np.random.default_rng(0)
+    display = CalibrationDisplay.from_predictions(rng.random(40) < 0.5, rng.random(40))
+    display.figure_.draw_without_rendering()
+    legend = display.ax_.get_legend().get_window_extent()
+    for ax in (display.ax_, display.counts_ax_):
+        assert not legend.overlaps(ax.get_window_extent())
+
+
 def test_calibration_of_a_model(iris):
     X, y, model = iris
     with pytest.raises(ValueError, match=r"^The model has 3 classes: say with pos_label which one"):

@@ -59,6 +59,26 @@ def is_count(value: object) -> bool:
     return is_positive(value) and value == int(value)  # type: ignore[call-overload]
 
 
+def is_rate(value: object) -> bool:
+    """Whether ``value`` is a positive number whose square is far from overflow."""
+    return is_positive(value) and value <= 1e100  # type: ignore[operator]
+
+
+def is_switch(value: object) -> bool:
+    """Whether ``value`` is on or off: True or False, 1 or 0."""
+    return isinstance(value, bool | np.bool_ | int | np.integer) and value in (0, 1)
+
+
+def is_name(value: object, *names: str) -> bool:
+    """Whether ``value`` is one of these names; an array, which answers entry by entry, is not."""
+    return isinstance(value, str) and value in names
+
+
+def is_jobs(value: object) -> bool:
+    """Whether ``value`` is a number of workers as joblib counts them: -1 is all, ``None`` its own."""
+    return value is None or (isinstance(value, int | np.integer) and value != 0)
+
+
 def require_scale(owner: object, name: str, otherwise: str = "") -> None:
     """Raise unless a hyper-parameter is positive and its square far from over- and underflow."""
     value = getattr(owner, name)

@@ -20,7 +20,7 @@ def check_largest(
         return
     entries = _entries(values)
     largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
-    if not largest <= _LARGEST:
+    if not largest <= LARGEST:
         raise ValueError(
             f"The {what} reach {largest:.1e}, too large to square safely; rescale {remedy}."
         )
@@ -36,7 +36,7 @@ def squares_safely(values: Any) -> bool:
         return False
     flat = entries.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.sqrt(np.dot(flat, flat)) <= _LARGEST)
+        return bool(np.sqrt(np.dot(flat, flat)) <= LARGEST)
 
 
 def _entries(values: Any) -> Array:
@@ -45,4 +45,4 @@ def _entries(values: Any) -> Array:
 
 
 # Four such entries and a prior's variance may meet in one product.
-_LARGEST = 1e64
+LARGEST = 1e64

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..magnitude import LARGEST
 from .console import Terminal, UserError, listed, several
 
 # Categories of a column that get a feature of their own; the rarer ones share one.
@@ -207,9 +208,12 @@ def tidy(table: Any, numbers: Sequence[str], categories: Sequence[str]) -> Any:
             text = next(v for v in table[name].dropna() if not _parses(v))
             raise UserError(f"Column {name} has {text!r} where the model needs a number.")
         array = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        if np.isinf(array).any():
-            row = table.index[np.argmax(np.isinf(array))] + 1
-            raise UserError(f"Column {name} is infinite in row {row}; correct it or leave it empty.")
+        beyond = np.abs(array) > LARGEST
+        if beyond.any():
+            at = int(np.argmax(beyond))
+            what = "is infinite" if np.isinf(array[at]) else f"has {array[at]:.1e}, too large to square,"
+            row = table.index[at] + 1
+            raise UserError(f"Column {name} {what} in row {row}; correct it or leave it empty.")
         columns[name] = array
     for name in categories:
         known = table[name].notna()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .console import Terminal, UserError, listed, several
+from .numerals import read_numerals
 
 # What stands for a missing value. "None" and "-" do not: they are names of classes and of categories.
 _MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "<NA>", "?")
@@ -112,6 +113,22 @@ def _read_text(
             terminal.note(f"{name}: a column without a name that numbers the rows was left out.")
         elif table[column].isna().all():
             table = table.drop(columns=column)  # a delimiter at the end of every line
+    return _with_numerals(table, name, terminal, text)
+
+
+def _with_numerals(table: Any, name: str, terminal: Terminal, text: Sequence[str]) -> Any:
+    """Return the table with numbers for columns that are written like 1,234.50 or €3.20."""
+    from pandas.api.types import is_numeric_dtype
+
+    for column in table.columns:
+        numbers = None
+        if column not in text and not is_numeric_dtype(table[column]):
+            numbers = read_numerals(table[column])
+        if numbers is not None:
+            first = numbers.first_valid_index()
+            example = str(table[column][first])
+            terminal.note(f"{name}: {column} was read as numbers, {example!r} as {numbers[first]:g}.")
+            table[column] = numbers
     return table
 
 

@@ -92,9 +92,9 @@ class GridRVMBase(RelevanceBase):
         self._sample_shape = self.grid_shape_
 
     def _make_basis(self, X: Array, weight: Array) -> Basis:
+        gamma = resolve_gamma(self.gamma, X, weight)
         if self.basis is None:
             return Features(np.arange(X.shape[1]))
-        gamma = resolve_gamma(self.gamma, X, weight)
         # By name, as if each feature were alone.
         return PerFeature.on_rows(gamma * X.shape[1] if isinstance(self.gamma, str) else gamma, X)
 

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 
-from .._component import is_count, is_positive, unknown
+from .._component import is_count, is_name, is_positive, is_rate, unknown
 from .._protocols import Array, Index, Likelihood
 from ..basis import KernelBasis, WithConstant
 from ..basis.kernel import distinct_rows
@@ -111,19 +111,21 @@ class JCFOBase(KernelModel):
             "max_iter": (is_count(self.max_iter), "a positive whole number"),
             "weight_rate": (is_positive(self.weight_rate), "a positive number"),
             "scale_rate": (
-                is_positive(self.scale_rate) or self.scale_rate == "auto",
-                "a positive number or 'auto'",
+                is_name(self.scale_rate, "auto") or is_rate(self.scale_rate),
+                "a positive number or 'auto' (up to 1e100)",
             ),
             "selection_rate": (
-                self.selection_rate in (None, "auto") or is_positive(self.selection_rate),
+                self.selection_rate is None
+                or is_name(self.selection_rate, "auto")
+                or is_positive(self.selection_rate),
                 "None, 'auto' or a positive number",
             ),
             "n_centres": (self.n_centres is None or is_count(self.n_centres), "None or a count"),
             "screening": (
-                self.screening is None or self.screening == "auto" or is_count(self.screening),
+                self.screening is None or is_name(self.screening, "auto") or is_count(self.screening),
                 "None, 'auto' or a positive whole number",
             ),
-            "kernel": (self.kernel in _KERNELS, "'rbf', 'poly' or 'linear'"),
+            "kernel": (is_name(self.kernel, *_KERNELS), "'rbf', 'poly' or 'linear'"),
             "degree": (is_count(self.degree), "a positive whole number"),
         }
 

@@ -12,7 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._component import is_count, is_positive
+from .._component import is_count, is_positive, is_switch
 from .._protocols import Array, Basis, Index, Likelihood
 from ..basis import Features, KernelBasis
 from ..design import Built, DenseDesign, build_design
@@ -73,7 +73,7 @@ class LaconicBase(KernelModel):
                 self._automatic("tolerance") or is_positive(self.tolerance),
                 "a positive number of nats or 'auto'",
             ),
-            "weigh_features": (isinstance(self.weigh_features, bool), "True or False"),
+            "weigh_features": (is_switch(self.weigh_features), "True or False"),
             "max_kernels": (counted, "None or a positive whole number"),
             "max_rank": (is_count(self.max_rank), "a positive whole number"),
         }
@@ -249,7 +249,7 @@ class LaconicBase(KernelModel):
         (of as many kernels), at the price of one of them. Weights are found under each one's own.
         """
         share = dense.weight / dense.weight.sum()
-        most = self.max_kernels or most_kept(dense.weight.size, len(references))
+        most = int(self.max_kernels or most_kept(dense.weight.size, len(references)))
         precisions = [self._row_precision(reference, dense.weight, share) for reference in references]
         elsewhere, part = unseen_rows(references[0], dense, precisions[0])
         design = built.design.share()

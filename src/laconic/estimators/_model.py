@@ -12,18 +12,25 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import assert_all_finite
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .._component import is_count, is_positive
+from .._component import is_count, is_jobs, is_name, is_positive, is_switch
 from .._protocols import Array, Basis, Index
 from ..basis import Features, KernelBasis, Monomials, WithConstant
-from ..kernels import resolve_kernel
+from ..kernels import Polynomial, resolve_kernel
 from ..magnitude import check_largest, squares_safely
 from ._callbacks import CallbackSupportMixin
 from ._fit import Fit, join
-from ._validation import ROWS, check_weight, naming_columns, resolve_gamma
+from ._validation import (
+    ROWS,
+    check_gamma,
+    check_weight,
+    entries_once,
+    naming_columns,
+    resolve_gamma,
+    weight_of_classes,
+)
 
 
 def _selects_features(estimator: Any) -> bool:
@@ -65,8 +72,9 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
         self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None, **options: Any
     ) -> tuple[Any, Any, Any]:
         """Return data, targets and weights of the rows that count, and remember which they were."""
-        with naming_columns(X):
+        with naming_columns(X, y, options.get("y_numeric", False)):
             X, y = validate_data(self, X, y, ensure_all_finite=False, **ROWS, **options)
+        X = entries_once(X)
         self._check_settings(X)
         if not squares_safely(X):
             assert_all_finite(X, input_name="X", estimator_name=type(self).__name__)
@@ -74,7 +82,7 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
         check_weight(weight, "sample_weight")
         if class_weight is not None:
-            weight = weight * compute_sample_weight(class_weight, y)
+            weight = weight * weight_of_classes(class_weight, y)
             check_weight(weight, "class_weight times sample_weight")
         self._rows = np.flatnonzero(weight > 0)
         if self._rows.size < weight.size:
@@ -87,7 +95,7 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
             "tol": (is_positive(self.tol), "a positive number"),
             "max_iter": (is_count(self.max_iter), "a positive whole number"),
             "rank_tol": (
-                is_positive(self.rank_tol) or self.rank_tol == "auto",
+                is_positive(self.rank_tol) or is_name(self.rank_tol, "auto"),
                 "a positive number or 'auto'",
             ),
             "max_rank": (is_count(self.max_rank), "a positive whole number"),
@@ -95,10 +103,12 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
 
     def _check_settings(self, X: Any) -> None:
         switches = [name for name in _SWITCHES if hasattr(self, name)]
-        rules = {
-            name: (isinstance(getattr(self, name), bool | np.bool_ | int), "True or False")
-            for name in switches
-        } | self._rules()
+        jobs = (is_jobs(getattr(self, "n_jobs", None)), "None or a whole number other than zero")
+        rules = (
+            {"n_jobs": jobs}
+            | {name: (is_switch(getattr(self, name)), "True or False") for name in switches}
+            | self._rules()
+        )
         for name, (holds, rule) in rules.items():
             if not holds:
                 raise ValueError(f"{name} must be {rule}, got {getattr(self, name)!r}.")
@@ -137,6 +147,9 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
     # ---- basis and design -----------------------------------------------------------------
 
     def _make_basis(self, X: Array, weight: Array) -> Basis:
+        # What is not in use may not be nonsense either: it may be the kernel that was forgotten.
+        check_gamma(self.gamma)
+        Polynomial(degree=self.degree, coef0=self.coef0).check()
         if self._precomputed:
             return Features(self._rows)  # a row that does not count is no column either
         if self.kernel is not None:
@@ -228,6 +241,7 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
         check_is_fitted(self)
         with naming_columns(X):
             X = validate_data(self, X, **ROWS, reset=False)
+        X = entries_once(X)
         check_largest(X, "features")
         return self._latents_at(X, widen)
 

@@ -15,14 +15,19 @@ from ..likelihoods import Binary
 from ..magnitude import check_largest
 from ..posterior import GaussianPosterior
 from ._coupling import couple
-from ._validation import check_one_kind
+from ._validation import about_targets, check_one_kind
 
 BINARY = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Binary)}
 
 
 def as_targets(y: Any) -> Array:
     """Return the targets of a regression as doubles that can be squared."""
-    targets: Array = np.asarray(y, dtype=np.float64)
+    given = np.asarray(y)
+    numbers = given.dtype.kind in "biuf" and np.isfinite(given).all()
+    sentence = None if numbers else about_targets(given, numeric=True)
+    if sentence is not None:
+        raise ValueError(sentence)
+    targets: Array = given.astype(np.float64, copy=False)
     check_largest(targets, "targets", "y")
     return targets
 

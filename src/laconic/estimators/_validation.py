@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.class_weight import compute_sample_weight
 
-from .._component import is_positive, unknown
+from .._component import is_name, is_number, is_positive, unknown
 from .._protocols import Array, Index
 from ..basis.kernel import distinct_rows
 
@@ -31,25 +32,67 @@ def all_or_nothing(model: Any) -> Iterator[None]:
 
 
 @contextmanager
-def naming_columns(X: Any) -> Iterator[None]:
-    """Say which column of a table holds no numbers, where the check inside only says that one does."""
+def naming_columns(X: Any, y: Any = None, numeric: bool = False) -> Iterator[None]:
+    """Say which column is at fault, or which target, where the check inside does not."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        found = next(_without_numbers(X), None)
-        if found is None:
+        sentence = _about_columns(X) or about_targets(y, numeric)
+        if sentence is None:
             raise
-        name, value = found
-        is_date = isinstance(value, date | np.datetime64)
-        how = (
-            "such as the days since one of them"
-            if is_date
-            else "for example with OneHotEncoder or OrdinalEncoder"
-        )
-        raise ValueError(
-            f"Column {name!r} does not hold numbers (but, for example, {value!r}); turn it into "
-            f"numbers first, {how}."
-        ) from error
+        raise ValueError(sentence) from error
+
+
+def _about_columns(X: Any) -> str | None:
+    """Return what is wrong with the columns of a table, if anything is."""
+    names = list(getattr(X, "columns", ()))
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        return f"Several columns of X are called {twice!r}; give every column a name of its own."
+    found = next(_without_numbers(X), None)
+    if found is None:
+        return None
+    name, value = found
+    is_date = isinstance(value, date | np.datetime64)
+    how = (
+        "such as the days since one of them"
+        if is_date
+        else "for example with OneHotEncoder or OrdinalEncoder"
+    )
+    return (
+        f"Column {name!r} does not hold numbers (but, for example, {value!r}); turn it into "
+        f"numbers first, {how}."
+    )
+
+
+def about_targets(y: Any, numeric: bool) -> str | None:
+    """Return what is wrong with the targets, where reading them fails without saying what."""
+    if not hasattr(y, "__len__") or len(getattr(y, "shape", (0,))) != 1:
+        return None
+    missing = sum(map(_is_missing, y))
+    if missing:
+        return f"y misses {missing} of its values (NaN); leave those rows out."
+    word = next((value for value in y if not _is_readable(value)), None) if numeric else None
+    if word is None:
+        return None
+    return f"A regression needs numeric targets, got {str(word)!r}; for classes use a classifier."
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):  # pandas' missing value is neither equal nor different
+        return type(value).__name__ == "NAType"
+
+
+def _is_readable(value: Any) -> bool:
+    if isinstance(value, complex | np.complexfloating):
+        return True  # scikit-learn has a sentence of its own about those
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _without_numbers(X: Any) -> Iterator[tuple[Any, Any]]:
@@ -66,6 +109,19 @@ def _without_numbers(X: Any) -> Iterator[tuple[Any, Any]]:
             readable = False
         if not readable:
             yield name, next(iter(column))
+
+
+def entries_once(X: Any) -> Any:
+    """Return the rows with every entry written once, in order: a sparse matrix may have it in parts.
+
+    Parts add up, but their squares do not. The caller's matrix stays as it is.
+    """
+    sparse: bool = issparse(X)
+    if not sparse or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
 
 
 def check_one_kind(y: Any) -> None:
@@ -94,14 +150,31 @@ def check_weight(weight: Array, name: str) -> None:
         raise ValueError(f"{name} must not be zero for every row.")
 
 
-def resolve_gamma(gamma: Any, X: Any, weight: Array) -> float:
-    """Return a kernel's ``gamma`` as a number, scikit-learn's names included."""
-    if not isinstance(gamma, str):
-        if is_positive(gamma):
-            return float(gamma)
-        raise ValueError(f"gamma must be positive, 'scale' or 'auto', got {gamma!r}.")
-    if gamma not in ("auto", "scale"):
+def weight_of_classes(class_weight: Any, y: Any) -> Array:
+    """Return what each row weighs by its class, or say in one sentence what cannot be read."""
+    if not (isinstance(class_weight, Mapping) or is_name(class_weight, "balanced")):
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict from classes to weights, got "
+            f"{class_weight!r}."
+        )
+    if isinstance(class_weight, Mapping) and not all(map(is_number, class_weight.values())):
+        raise ValueError(f"class_weight must have finite numbers as its weights, got {class_weight!r}.")
+    return np.asarray(compute_sample_weight(class_weight, y))
+
+
+def check_gamma(gamma: Any) -> None:
+    """Raise, in one sentence, unless this may be a kernel's ``gamma``, scikit-learn's names included."""
+    if isinstance(gamma, str) and gamma not in ("auto", "scale"):
         raise unknown("gamma", gamma, ["auto", "scale"])
+    if not isinstance(gamma, str) and not is_positive(gamma):
+        raise ValueError(f"gamma must be positive, 'scale' or 'auto', got {gamma!r}.")
+
+
+def resolve_gamma(gamma: Any, X: Any, weight: Array) -> float:
+    """Return a kernel's ``gamma`` as a number."""
+    check_gamma(gamma)
+    if not isinstance(gamma, str):
+        return float(gamma)
     spread = 1.0 if gamma == "auto" else _total_variance(X, weight)
     return 1 / (int(X.shape[1]) * spread)
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._component import resolve, unknown
+from .._component import is_name, resolve, unknown
 from .._protocols import Array
 from ..likelihoods import Binary, Gaussian
 from ..relevance import Evidence, Sequential, Variational
@@ -28,10 +28,12 @@ class _RVM(RelevanceBase):
     solver: str
 
     def _make_solver(self) -> Any:
-        if self.inference not in _INFERENCE:
+        if not is_name(self.inference, *_INFERENCE):
             raise unknown("inference", str(self.inference), _INFERENCE)
+        variational = Variational(None, "product", self.solver, self.shape, self.rate)  # type: ignore[arg-type]
+        variational.check()  # its settings may not be nonsense where they are not in use either
         if self.inference == "variational":
-            return Variational(None, "product", self.solver, self.shape, self.rate)  # type: ignore[arg-type]
+            return variational
         return Evidence() if self.inference == "evidence" else Sequential()
 
 

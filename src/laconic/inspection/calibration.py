@@ -218,7 +218,9 @@ class CalibrationDisplay:
         self.ax_.set(ylabel=f"frequency of {self.positive}", title=self.name, xlim=(0, 1))
         self.ax_.set_ylim(-0.02, 1.02)
         self.ax_.tick_params(labelbottom=False)
-        self.ax_.legend(frameon=False, loc="upper left")
+        # Between the panels: an interval may be anywhere inside of them.
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.01)}
+        self.ax_.legend(**place, ncols=2, frameon=False)
         self.counts_ax_.set(xlabel=f"predicted probability of {self.positive}", xlim=(0, 1))
         self.counts_ax_.set_ylabel("observations")
         return self

@@ -51,7 +51,10 @@ def scale_features(X: Any, theta: Any) -> Any:
         raise ValueError(
             f"There must be one scale per feature ({A.shape[1]}), got shape {np.shape(theta)}."
         )
-    root = np.sqrt(np.asarray(theta, dtype=np.float64)).astype(A.dtype)
+    root = np.sqrt(np.asarray(theta, dtype=np.float64))
+    # Scales beyond the range of a float are those of features below it: doubles hold their product.
+    A = A.astype(np.float64) if root.max(initial=0.0) > np.finfo(A.dtype).max else A
+    root = root.astype(A.dtype)
     return A.multiply(root).tocsr() if is_sparse(A) else A * root
 
 

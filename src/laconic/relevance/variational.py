@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._component import Component, is_count, is_number, require
+from .._component import Component, is_count, is_name, is_number, require
 from ..solvers import Problem
 from ._belief import Belief, log_power
 from ._mode import refit_by_degrees
@@ -98,9 +98,9 @@ class Variational(Component):
 
     def check(self) -> None:
         """Raise unless the settings make sense together."""
-        known = self.combine in ("product", "sum")
+        known = is_name(self.combine, "product", "sum")
         require(known, self, "combine must be 'product' or 'sum'", self.combine)
-        require(self.solver in ("fast", "vb"), self, "solver must be 'fast' or 'vb'", self.solver)
+        require(is_name(self.solver, "fast", "vb"), self, "solver must be 'fast' or 'vb'", self.solver)
         for name in ("shape", "rate"):
             value = getattr(self, name)
             fits = is_number(value) and 0 <= value <= 1e6

@@ -11,8 +11,10 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold, check_cv
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from .._component import is_jobs, is_switch
 from .._protocols import Array, Index
-from ..estimators._validation import ROWS, check_one_kind, naming_columns
+from ..estimators._predictions import as_targets
+from ..estimators._validation import ROWS, check_one_kind, entries_once, naming_columns
 from ._confidence import WORST, log_p_of_labels
 from ._path import Data, Score, Trial
 
@@ -40,10 +42,19 @@ class Search(BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> Data:
         """Return rows, targets and weights, judged."""
         numeric = {} if self._classifies else {"y_numeric": True}
-        with naming_columns(X):
+        with naming_columns(X, y, not self._classifies):
             rows, targets = validate_data(self, X, y, **ROWS, **numeric)
+        rows = entries_once(rows)
         if self._classifies:
             check_one_kind(targets)
+        else:
+            targets = as_targets(targets)
+        for name, holds, rule in (
+            ("one_standard_error", is_switch(self.one_standard_error), "True or False"),
+            ("n_jobs", is_jobs(self.n_jobs), "None or a whole number other than zero"),
+        ):
+            if not holds:
+                raise ValueError(f"{name} must be {rule}, got {getattr(self, name)!r}.")
         return Data(
             rows, targets, _check_sample_weight(sample_weight, rows, dtype=np.float64, copy=True)
         )
@@ -60,7 +71,15 @@ class Search(BaseEstimator):  # type: ignore[misc]
                 f"Cross-validation with {splitter.n_splits} folds needs at least as many rows, got "
                 f"n_samples={n}; give more rows or a smaller cv."
             )
-        folds = [(rows[a], rows[b]) for a, b in splitter.split(drawn.X, drawn.y)]
+        try:
+            folds = [(rows[a], rows[b]) for a, b in splitter.split(drawn.X, drawn.y)]
+        except (TypeError, IndexError) as error:
+            raise ValueError(
+                f"cv must yield pairs of indices of the {n} rows, those to learn from and those to "
+                f"judge by, got {self.cv!r}."
+            ) from error
+        if not folds:
+            raise ValueError(f"cv={self.cv!r} holds no folds; give a number of them, such as 5.")
         if not all(data.weight[test].any() for _, test in folds):
             raise ValueError("All rows that a fold judges by have weight zero; give other folds.")
         seen = data.weight != 0
@@ -76,6 +95,11 @@ class Search(BaseEstimator):  # type: ignore[misc]
     def _score(self, template: Any) -> Score:
         if self.scoring is None:
             return self._log_score
+        if not (isinstance(self.scoring, str) or callable(self.scoring)):
+            raise ValueError(
+                f"scoring must be None, the name of one score or a function of a model, X and y, got "
+                f"{self.scoring!r}."
+            )
         return Scorer(check_scoring(template, scoring=self.scoring))
 
     def _choose(

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 
-from .._component import is_positive
+from .._component import is_positive, is_rate
 from .._protocols import Array, Index
 from ..estimators._callbacks import check_callbacks
 from ..estimators._jcfo import Asked
@@ -95,8 +95,10 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
         grid = []
         question = asked.questions[0]
         for scale in check_values(self, "scale_rates"):
-            if not (scale == "auto" or is_positive(scale)):
-                raise ValueError(f"scale_rates must be positive numbers or 'auto', got {scale!r}.")
+            if not (_is_auto(scale) or is_rate(scale)):
+                raise ValueError(
+                    f"scale_rates must be positive numbers or 'auto' (up to 1e100), got {scale!r}."
+                )
             if _is_auto(self.selection_rates):
                 at = asked.at_rates(question.weight_rate, _number(scale, question.scale_rate))
                 parts = _DISTANCES if self.kernel == "rbf" else _PRODUCTS

@@ -11,11 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import clone
 
-from .._component import unknown
+from .._component import is_name, unknown
 from .._protocols import Array
 from ..estimators._base import SparseBayesBase
 from ..estimators._callbacks import check_callbacks
 from ..estimators._threads import one_blas_thread
+from ..estimators._validation import check_gamma
 from ..priors import GeneralizedGaussian
 from ..solvers import Record
 from ._base import Search
@@ -124,12 +125,12 @@ class SparseBayesSearch(Search):
 
     def _by_evidence(self) -> bool:
         """Return which criterion is asked for, if it suits the columns."""
-        if self.criterion == "evidence" and self.kernel is not None:
+        if is_name(self.criterion, "evidence") and self.kernel is not None:
             raise ValueError(
                 "criterion='evidence' needs kernel=None: between kernels it prefers too few; "
                 "use criterion='cv'."
             )
-        if self.criterion not in ("cv", "evidence"):
+        if not is_name(self.criterion, "cv", "evidence"):
             raise unknown("criterion", str(self.criterion), ["cv", "evidence"])
         return self.criterion == "evidence"
 
@@ -156,11 +157,15 @@ class SparseBayesSearch(Search):
 
     def _widths(self, X: Any) -> list[float | None]:
         """Return the values of gamma to try; None where the kernel has none."""
+        automatic = is_name(self.gammas, "auto")
+        gammas = [] if automatic else check_values(self, "gammas")
+        for gamma in gammas:
+            check_gamma(gamma)
         if not isinstance(self.kernel, str) or self.kernel in ("linear", "precomputed"):
             return [None]
-        if isinstance(self.gammas, str) and self.gammas == "auto":
+        if automatic:
             return [*width_grid(X)] if self.kernel in _WITH_WIDTH else [None]
-        return check_values(self, "gammas")
+        return gammas
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

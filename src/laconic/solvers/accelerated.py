@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._component import Component, is_number, require
+from .._component import Component, is_name, is_number, require
 from .._protocols import Array, Prior
 from ._loop import rank_tolerance
 from ._problem import Problem, State
@@ -63,7 +63,7 @@ class Accelerated(Component):
 
     def check(self) -> None:
         """Raise unless the scheme is known, the factor sensible and the solver checked."""
-        known = self.scheme in ("squarem", "overrelaxation")
+        known = is_name(self.scheme, "squarem", "overrelaxation")
         require(known, self, "scheme must be 'squarem' or 'overrelaxation'", self.scheme)
         sensible = is_number(self.factor) and 1 <= self.factor < 2
         require(sensible, self, "factor must lie in [1, 2)", self.factor)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._component import Component, is_positive, require
+from .._component import Component, is_name, is_positive, require
 from ._loop import flat
 from ._problem import Problem, State
 from ._starts import ridge_start
@@ -46,7 +46,7 @@ class EM(Component):
     def check(self) -> None:
         """Raise unless ``ridge`` is positive and ``stop`` is known."""
         require(is_positive(self.ridge), self, "ridge must be a positive number", self.ridge)
-        known = self.stop in ("objective", "weights")
+        known = is_name(self.stop, "objective", "weights")
         require(known, self, "stop must be 'objective' or 'weights'", self.stop)
 
     def init(self, problem: Problem) -> State:
