@@ -1090,3 +1090,15 @@ def test_entries_of_a_sparse_matrix_may_come_in_parts(kind):
     model = kind().fit(split, y)
     np.testing.assert_allclose(model.predict_proba(split), expected, rtol=1e-7)
     np.testing.assert_array_equal(split.data, parts)  # as it was given
+
+
+def test_a_regression_that_passes_through_the_data_says_so():
+    rng = np.random.default_rng(911)
+    X = rng.normal(size=(40, 30))
+    y = X[:, 0] + rng.normal(size=40)
+    narrow = SparseBayesRegressor(kernel="rbf").fit(X, y)
+    assert narrow.n_relevant_ > 20
+    assert "do not trust its error bars: try LaconicRegressor" in str(narrow.status_)
+    assert "error bars" not in str(SparseBayesRegressor().fit(X, y).status_)
+    few = SparseBayesRegressor(kernel="rbf").fit(X[:, :1], y)
+    assert "error bars" not in str(few.status_)

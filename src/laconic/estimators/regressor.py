@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 from .._component import resolve
@@ -11,6 +12,12 @@ from ._callbacks import with_callbacks
 from ._predictions import GaussianPredictions, as_targets
 from ._threads import one_blas_thread
 from ._validation import all_or_nothing
+
+# From half as many columns as rows on, residuals say nothing about the noise (likelihoods/gaussian.py).
+_CROWDED = (
+    " With that many kernels for so few rows it may pass through the data, so do not trust its error "
+    "bars: try LaconicRegressor, features (kernel=None) or a wider kernel (a smaller gamma)."
+)
 
 
 class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
@@ -166,3 +173,5 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
 
     def _conclude(self, question: Question) -> None:
         self.noise_variance_ = self._noise_variance(question.X, question.targets[0], question.weight)
+        if self.kernel is not None and 2 * self.n_relevant_ >= question.weight.sum():
+            self.status_ = replace(self.status_, message=self.status_.message + _CROWDED)
