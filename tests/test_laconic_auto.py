@@ -9,8 +9,10 @@ import pytest
 from sklearn.datasets import make_classification, make_moons
 
 from laconic import LaconicClassifier, LaconicRegressor
+from laconic.basis import KernelBasis
 from laconic.cli.rivals import contenders
 from laconic.interop import load, save
+from laconic.kernels import RBF
 
 
 def few_of_many(kind, *, n=50, p=100, n_classes=2, seed=0):
@@ -130,3 +132,13 @@ def test_tables_count_what_a_model_keeps():
     X, y, _, _ = few_of_many(LaconicClassifier, n=40, p=30)
     assert ours.counted(ours.make().fit(X, y)) == "features"
     assert ours.counted(ours.make().fit(*make_moons(60, noise=0.2, random_state=0))) == "kernels"
+
+
+def test_kernels_of_few_rows_with_many_features_are_evaluated_at_once(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(120, 150))
+    calls, evaluate = [], RBF.__call__
+    monkeypatch.setattr(RBF, "__call__", lambda *rows: calls.append(rows) or evaluate(*rows))
+    kernel = RBF(gamma=1 / 150)
+    found = KernelBasis.on_rows(kernel, X).factors(tol=1e-10, max_rank=120)
+    assert len(calls) == 1
+    np.testing.assert_allclose(found.G.T @ found.G, kernel(X, X), atol=1e-8)
