@@ -15,7 +15,7 @@ from laconic.interop import load, save
 from laconic.kernels import RBF
 
 
-def few_of_many(kind, *, n=50, p=100, n_classes=2, seed=0):
+def few_of_many(kind, *, n=50, p=110, n_classes=2, seed=0):
     """Return few rows of many features, three of which matter, and as many times ten rows for a test."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(11 * n, p))
@@ -67,6 +67,15 @@ def test_kernels_are_taken_where_they_are_clearly_better():
     np.testing.assert_array_equal(model.predict_proba(X_new), by_name.predict_proba(X_new))
 
 
+def test_who_is_not_the_first_choice_has_to_be_clearly_better(monkeypatch):
+    X, y, _, _ = few_of_many(LaconicClassifier, n=60, p=40, seed=2)
+    assert hasattr(LaconicClassifier().fit(X, y), "coef_")
+    monkeypatch.setattr("laconic.estimators._laconic.CLEAR", np.inf)
+    assert hasattr(LaconicClassifier().fit(X, y), "dual_coef_")
+    X, y, _, _ = shells(n=20, p=50)
+    assert hasattr(LaconicClassifier().fit(X, y), "coef_")
+
+
 @pytest.mark.parametrize("kind", [LaconicClassifier, LaconicRegressor])
 def test_features_do_not_compete_where_rows_suffice_or_a_width_was_given(kind):
     X, y = make_moons(60, noise=0.2, random_state=0)
@@ -78,7 +87,7 @@ def test_features_do_not_compete_where_rows_suffice_or_a_width_was_given(kind):
 
 @pytest.mark.parametrize("kind", [LaconicClassifier, LaconicRegressor])
 def test_a_model_of_features_does_what_others_do(kind, tmp_path):
-    X, y, X_new, _ = few_of_many(kind, n=40, p=30)
+    X, y, X_new, _ = few_of_many(kind, n=40, p=90)
     model = kind().fit(X, y)
     said = model.predict(X_new)
     save(model, tmp_path / "model.skops")
@@ -95,7 +104,7 @@ def test_a_model_of_features_does_what_others_do(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", [LaconicClassifier, LaconicRegressor])
 def test_a_weight_is_a_repetition_where_features_compete(kind):
-    X, y, X_new, _ = few_of_many(kind, n=40, p=30)
+    X, y, X_new, _ = few_of_many(kind, n=40, p=90)
     times = np.random.default_rng(1).integers(1, 3, size=40)
     weighted = kind().fit(X, y, sample_weight=times)
     repeated = kind().fit(np.repeat(X, times, axis=0), np.repeat(y, times))
@@ -105,7 +114,7 @@ def test_a_weight_is_a_repetition_where_features_compete(kind):
 
 
 def test_another_fit_leaves_nothing_of_the_last():
-    X, y, _, _ = few_of_many(LaconicClassifier, n=40, p=30)
+    X, y, _, _ = few_of_many(LaconicClassifier, n=40, p=90)
     model = LaconicClassifier()
     assert not hasattr(model, "transform")
     assert hasattr(model.fit(X, y), "transform")
@@ -129,7 +138,7 @@ def test_rows_left_out_are_strangers_to_weighed_features():
 
 def test_tables_count_what_a_model_keeps():
     (ours,) = contenders("classification", ("auto",), 0)
-    X, y, _, _ = few_of_many(LaconicClassifier, n=40, p=30)
+    X, y, _, _ = few_of_many(LaconicClassifier, n=40, p=90)
     assert ours.counted(ours.make().fit(X, y)) == "features"
     assert ours.counted(ours.make().fit(*make_moons(60, noise=0.2, random_state=0))) == "kernels"
 

@@ -35,6 +35,8 @@ _RANK_TOL = 1e-6
 _MOST_NUMBERS = 20_000_000
 # What is tried where nobody says otherwise, beside the features themselves.
 _KERNEL = "rbf"
+# So many features for each row, and they are the first choice.
+_MANY_FEATURES = 2
 
 
 class LaconicBase(ProjectedModel):
@@ -103,18 +105,20 @@ class LaconicBase(ProjectedModel):
         return references[0].left_out(targets[0])
 
     def _better(self, answers: Sequence[Answer], targets: Sequence[Array], weight: Array) -> Answer:
-        """Return the kernels if they predict rows left out clearly better, and otherwise the features.
+        """Return the first choice, unless the other one predicts rows left out clearly better.
 
-        Those are easier to tell, and between rows that are few for their features few of them are closer
-        to their reference than few kernels to theirs.
+        That is kernels, or features where there are many more of those than rows: there few kernels that
+        agree with their reference at the rows may not do so between them.
         """
+        many = self.n_features_in_ > _MANY_FEATURES * targets[0].size
+        first, other = answers[::-1] if many else answers
         left_out = []
-        for answer in answers:
+        for answer in (first, other):
             self._put_together(answer.references, targets, weight)
             left_out.append(self._left_out(answer.references, targets))
-        gained = left_out[0] - left_out[1]
+        gained = left_out[1] - left_out[0]
         clear = float(weight @ gained) > CLEAR and is_clear(gained, weight)
-        return answers[0] if clear else answers[1]
+        return other if clear else first
 
     # ---- solve ----------------------------------------------------------------------------
 

@@ -49,8 +49,8 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     ----------
     kernel : "auto", "rbf", "matern", "linear", "poly", None, Kernel or callable, default="auto"
         ``None`` projects onto the features themselves. ``"auto"`` is the rbf kernel; on at most 600 rows
-        that are fewer than four for each feature it is ``None``, unless the kernel predicts rows left
-        out clearly better.
+        that are fewer than four for each feature it is ``None`` if that predicts rows left out clearly
+        better; with more than two features for each row, unless the kernel does.
     gamma : float or "auto", default="auto"
         Of the named kernels, on standardised features; ``"auto"`` finds it.
     tolerance : float or "auto", default="auto"
@@ -227,8 +227,8 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
     ----------
     kernel : "auto", "rbf", "matern", "linear", "poly", None, Kernel or callable, default="auto"
         ``None`` projects onto the features themselves. ``"auto"`` is the rbf kernel; on at most 600 rows
-        that are fewer than four for each feature it is ``None``, unless the kernel predicts rows left
-        out clearly better.
+        that are fewer than four for each feature it is ``None`` if that predicts rows left out clearly
+        better; with more than two features for each row, unless the kernel does.
     gamma : float or "auto", default="auto"
         Of the named kernels, on standardised features; ``"auto"`` finds it.
     tolerance : float or "auto", default="auto"
