@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +82,7 @@ def choose(
         return Choice(0.0, alike, multiple(point), False, latents)
     if not search.smooth and len(targets) == 1:
         search, point = smoother(search, point)
+    theta_of = None
     if searched and family.radial and weigh:
         crossed = weigh_features(search, point, family.unit)
         if crossed is not None:
@@ -88,7 +90,9 @@ def choose(
             search = search.weighing(asked_weights(search, at, unit))
             if are_few(*X.shape):
                 on = replace(everywhere, smooth=search.smooth).on
-                return _among_few(crossed, search, at, lambda part: asked_weights(on(part), at, unit))
+                theta_of = partial(_weights_of, on, at, unit)
+                if len(targets) == 1 and isinstance(likelihood, Binary):
+                    return _by_halves(crossed, search, at, theta_of)
             if len(targets) == 1:  # or else the next climb finds it
                 point = search.climb(point)
     search = search.together()
@@ -102,24 +106,27 @@ def choose(
         point = search.refine(point) if search.coupled else search.climb(point)
     width, precision = search.summit(point)
     latents = search.everywhere(point, rows, X.shape[0])
-    return Choice(width, search.theta, multiple((width, precision)), search.smooth, latents)
+    return Choice(width, search.theta, multiple((width, precision)), search.smooth, latents, theta_of)
 
 
-def _among_few(
+def _by_halves(
     crossed: Crossed, search: Search, point: Point, theta_of: Callable[[Index], Array]
 ) -> Choice:
-    """Return the choice where features are so many that their weights know the rows.
+    """Return the choice for two classes where features are so many that their weights know the rows.
 
     Rows that had a say in them are predicted too well when they are left out, under kernels that are too
-    narrow. So of classes the two halves choose, each under the weights that the other one asks for. In a
-    regression the evidence knows the noise, and half of the rows would make the kernels too wide.
+    narrow. So the two halves choose, each under the weights that the other one asks for. In a regression
+    the evidence knows the noise, and of several classes half of the rows are too few: they would make
+    the kernels too wide.
     """
-    search = search.together()
-    hill = crossed.together() if isinstance(search.likelihood, Binary) else search
-    point = hill.climb(point, LOOK if search.coupled else ())
-    width, precision = hill.summit(point)
-    nothing: list[Array | None] = [None] * len(search.targets)
-    return Choice(width, search.theta, multiple((width, precision)), search.smooth, nothing, theta_of)
+    point = crossed.climb(point)
+    width, precision = crossed.summit(point)
+    return Choice(width, search.theta, multiple((width, precision)), search.smooth, [None], theta_of)
+
+
+def _weights_of(search_on: Callable[[Index], Search], point: Point, unit: Array, rows: Index) -> Array:
+    """Return the weights of features that some rows ask for."""
+    return asked_weights(search_on(rows), point, unit)
 
 
 def rows_to_search(X: Any, n_outputs: int) -> tuple[Index, Index]:

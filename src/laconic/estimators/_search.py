@@ -270,10 +270,6 @@ class Crossed(Hill):
         """What a step has to gain."""
         return sum(half.least for half in self.halves)
 
-    def together(self) -> Self:
-        """Return it with the answers of several outputs put together."""
-        return replace(self, halves=[half.together() for half in self.halves])
-
     def score(self, point: Point) -> float:
         """Return how well rows are predicted whose weights of features were not their own choice."""
         return sum(half.score(point) for half in self.halves)
