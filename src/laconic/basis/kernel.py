@@ -16,6 +16,9 @@ from ._pivots import pivoted_cholesky
 # many rows for each rank; with fewer than this many times more rows there is nothing to be gained.
 _SAMPLE = 4
 _MANY = 4
+# Of at most so many rows, if they have as many features, all kernels are evaluated at once: the matrix
+# is no larger than the rows, and those are scaled and moved once and not for every few of its columns.
+_FEW = 1000
 
 
 def distinct_rows(X: Any) -> tuple[Index, Index]:
@@ -108,7 +111,13 @@ class KernelBasis:
         return Factors(C if self.rows.size == n else C[:, self.rows], C, pivots, left)
 
     def _factor(self, centres: Any, tol: float, max_rank: int) -> tuple[Array, Index, float]:
+        whole: Array | None = None
+        if centres.shape[0] <= min(_FEW, centres.shape[1]):
+            whole = np.asarray(self.kernel(centres, centres))
+
         def rows(index: Index, columns: Index | None) -> Array:
+            if whole is not None:
+                return whole[index] if columns is None else whole[np.ix_(index, columns)]
             # Transposed, because kernels lay distances to few centres out by columns.
             return self.kernel(centres if columns is None else centres[columns], centres[index]).T
 

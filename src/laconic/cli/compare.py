@@ -28,6 +28,7 @@ class Result:
     predictions: Any  # probabilities of the classes; or mean and deviation
     labels: Any  # of classification only
     kept: list[int] = field(default_factory=list)
+    kind: str = ""  # what is kept, by the last one that was fitted
     seconds: list[float] = field(default_factory=list)
     fitted: list[tuple[Any, Any]] = field(default_factory=list)  # pipelines with their held-out rows
 
@@ -198,6 +199,7 @@ def _run(
     result.seconds.append(time.perf_counter() - began)
     kept = contender.kept(model)
     result.kept.append(len(rows) if kept is None else kept)
+    result.kind = contender.counted(model)
     table, y = data.at(test)
     X = preprocessing.transform(table)
     if data.task == "classification":

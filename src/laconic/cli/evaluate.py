@@ -96,8 +96,8 @@ def _in_size(mine: Result, best: Result, verdict: int) -> str:
     if verdict > 0:
         return f": prefer {best.name} where accuracy is what counts."
     few, many = round(np.mean(mine.kept)), round(np.mean(best.kept))
-    if best.contender.kind in (mine.contender.kind, "all rows") and few < many:
-        return f"; it keeps {few:,} {mine.contender.kind} where {best.name} keeps {many:,}."
+    if best.kind in (mine.kind, "all rows") and few < many:
+        return f"; it keeps {few:,} {mine.kind} where {best.name} keeps {many:,}."
     return "."
 
 
@@ -123,7 +123,7 @@ def as_records(results: list[Result], task: str) -> list[dict[str, Any]]:
             second: result.nats[0],
             f"{second}_se": result.nats[1],
             "kept": float(np.mean(result.kept)),
-            "kept_of": result.contender.kind,
+            "kept_of": result.kind,
             "seconds": float(np.mean(result.seconds)),
         }
         for result in results
@@ -148,7 +148,7 @@ def cells(result: Result, task: str) -> list[str]:
     else:
         first = with_error(*error)
     second = "" if np.isnan(nats[0]) else f"{nats[0]:.3f} ± {nats[1]:.3f}"
-    kind = result.contender.kind
+    kind = result.kind
     kept = kind if kind in ("nothing", "all rows") else several(round(np.mean(result.kept)), kind[:-1])
     return [result.name, first, second, kept, f"{np.mean(result.seconds):.2g}"]
 

@@ -159,7 +159,7 @@ def _nats(pipeline: Any, table: Any, y: Any) -> float:
 def _cards(mine: Result, pipeline: Any, data: Data) -> str:
     _, error, nats, _, _ = cells(mine, data.task)
     first, second = headers(data.task)[1:3]
-    kept = several(mine.contender.kept(pipeline[-1]) or 0, mine.contender.kind[:-1])
+    kept = several(mine.contender.kept(pipeline[-1]) or 0, mine.contender.counted(pipeline[-1])[:-1])
     pairs = [(error, first), (nats, second), (kept, "kept by the model of all rows")]
     if data.task == "regression":
         explained = 1 - float(np.mean(mine.loss)) / float(np.var(data.y))
@@ -188,8 +188,9 @@ def _sections(
         _section("What the model keeps", f'{words}<div class="side">{bars}</div>', wide=len(kept) > 1)
     )
     if path_of(model):
-        caption = "Few kernels that lose no more than the tolerance are kept (filled)."
-        found.append(_section("From few kernels to many", _drawn(figures.path(model), caption)))
+        kind = mine.contender.counted(model)
+        caption = f"Few {kind} that lose no more than the tolerance are kept (filled)."
+        found.append(_section(f"From few {kind} to many", _drawn(figures.path(model), caption)))
     else:
         caption = "The objective at each iteration, and the columns that are still in."
         drawn = _drawn(figures.convergence(model.history_), caption)

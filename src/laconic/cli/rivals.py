@@ -37,6 +37,10 @@ class Contender:
     capped: bool = False  # whether it is trained on KERNEL_ROWS at the most
     most: int | None = None  # rows beyond which it is left out
 
+    def counted(self, model: Any) -> str:
+        """Return what a fitted model keeps: of kernels it may have preferred the features."""
+        return "features" if self.kind == "kernels" and hasattr(model, "coef_") else self.kind
+
 
 def contenders(task: str, keys: tuple[str, ...], seed: int) -> list[Contender]:
     """Return the models to compare.

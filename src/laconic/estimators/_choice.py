@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
+from ..likelihoods import Binary
 from ._family import Coordinates
-from ._search import LOOK, START, Point, Search, multiple, smoother
+from ._search import LOOK, START, Crossed, Point, Search, multiple, smoother
+from ._wide import are_few
 
 # More rows than this do not change by much what is best: so many at even steps are taken. Of more than
 # so many outputs each tells something, and fewer rows do, at the same price.
@@ -30,6 +33,8 @@ class Choice(NamedTuple):
     multiple: float  # the precision, in the units of fit_shared
     smooth: bool  # whether the prior is that of weights on all kernels
     latents: list[Array | None]  # near which those of the outputs are, if all rows were looked at
+    # What other rows would have made of the weights of features, if that matters.
+    theta_of: Callable[[Index], Array] | None = None
 
 
 def choose(
@@ -77,10 +82,17 @@ def choose(
         return Choice(0.0, alike, multiple(point), False, latents)
     if not search.smooth and len(targets) == 1:
         search, point = smoother(search, point)
+    theta_of = None
     if searched and family.radial and weigh:
-        theta = weigh_features(search, point, family.unit)
-        if theta is not None:
-            search = search.weighing(theta)
+        crossed = weigh_features(search, point, family.unit)
+        if crossed is not None:
+            at, unit = point, family.unit
+            search = search.weighing(asked_weights(search, at, unit))
+            if are_few(*X.shape):
+                on = replace(everywhere, smooth=search.smooth).on
+                theta_of = partial(_weights_of, on, at, unit)
+                if len(targets) == 1 and isinstance(likelihood, Binary):
+                    return _by_halves(crossed, search, at, theta_of)
             if len(targets) == 1:  # or else the next climb finds it
                 point = search.climb(point)
     search = search.together()
@@ -94,7 +106,27 @@ def choose(
         point = search.refine(point) if search.coupled else search.climb(point)
     width, precision = search.summit(point)
     latents = search.everywhere(point, rows, X.shape[0])
-    return Choice(width, search.theta, multiple((width, precision)), search.smooth, latents)
+    return Choice(width, search.theta, multiple((width, precision)), search.smooth, latents, theta_of)
+
+
+def _by_halves(
+    crossed: Crossed, search: Search, point: Point, theta_of: Callable[[Index], Array]
+) -> Choice:
+    """Return the choice for two classes where features are so many that their weights know the rows.
+
+    Rows that had a say in them are predicted too well when they are left out, under kernels that are too
+    narrow. So the two halves choose, each under the weights that the other one asks for. In a regression
+    the evidence knows the noise, and of several classes half of the rows are too few: they would make
+    the kernels too wide.
+    """
+    point = crossed.climb(point)
+    width, precision = crossed.summit(point)
+    return Choice(width, search.theta, multiple((width, precision)), search.smooth, [None], theta_of)
+
+
+def _weights_of(search_on: Callable[[Index], Search], point: Point, unit: Array, rows: Index) -> Array:
+    """Return the weights of features that some rows ask for."""
+    return asked_weights(search_on(rows), point, unit)
 
 
 def rows_to_search(X: Any, n_outputs: int) -> tuple[Index, Index]:
@@ -112,12 +144,27 @@ def rows_to_search(X: Any, n_outputs: int) -> tuple[Index, Index]:
     return few, at_even_steps(_MORE * enough) if worth else few
 
 
-def weigh_features(search: Search, point: Point, unit: Array) -> Array | None:
-    r"""Return the weights under which features count by how steeply the latent rises along them.
+def asked_weights(search: Search, point: Point, unit: Array) -> Array:
+    r"""Return the weights of features that the latents of a search ask for, on average one.
 
     :math:`\theta_j \propto \sum_i (\partial f/\partial x_j)^2(x_i)`, in the units of the features: one
-    step of a recursive feature machine [R24]_. Its own rows would flatter it, so the weights that one
-    half of the rows gives have to make the other half's predictions clearly better, both ways.
+    step of a recursive feature machine [R24]_.
+
+    References
+    ----------
+    .. [R24] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin, Mechanism for feature learning in
+       neural networks and backpropagation-free machine learning models, Science 383 (2024).
+    """
+    varies, steep = unit > 0, search.steepness(point) * unit
+    return np.asarray(steep / steep[varies].mean()) if steep.any() else varies.astype(float)
+
+
+def weigh_features(search: Search, point: Point, unit: Array) -> Crossed | None:
+    """Return the halves of the rows under each other's weights of features, if those clearly help.
+
+    A feature counts by how steeply the latent rises along it (:func:`asked_weights`). Its own rows would
+    flatter it, so the weights that one half of the rows gives have to make the other half's predictions
+    clearly better, both ways.
 
     Parameters
     ----------
@@ -127,33 +174,18 @@ def weigh_features(search: Search, point: Point, unit: Array) -> Array | None:
         Where its best model is.
     unit : ndarray of shape (p,)
         The squared unit of each feature, zero for one that does not vary.
-
-    Returns
-    -------
-    ndarray of shape (p,) or None
-        Weights of mean one over the features that vary; ``None`` if it does not help.
-
-    References
-    ----------
-    .. [R24] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin, Mechanism for feature learning in
-       neural networks and backpropagation-free machine learning models, Science 383 (2024).
     """
-    varies = unit > 0
-    if search.X.shape[0] < _FEWEST_ROWS or varies.sum() < 2:
+    if search.X.shape[0] < _FEWEST_ROWS or (unit > 0).sum() < 2:
         return None
-
-    def theta(part: Search, at: Point) -> Array:
-        steep = part.steepness(at) * unit
-        return np.asarray(steep / steep[varies].mean()) if steep.any() else varies.astype(float)
-
     # The width of all rows is close to that of half of them.
     halves = [search.on(np.arange(first, search.X.shape[0], 2)).at_one_width() for first in (0, 1)]
     best = [half.climb(point) for half in halves]
-    gained = np.zeros(0)
+    gained, crossed = np.zeros(0), []
     for k, half in enumerate(halves):
-        other = half.weighing(theta(halves[1 - k], best[1 - k]))
+        other = half.weighing(asked_weights(halves[1 - k], best[1 - k], unit))
         gain = half.weight * (other.left_out(other.climb(best[k])) - half.left_out(best[k]))
         gained = np.append(gained, gain)
+        crossed.append(other)
         if gained.mean() * np.sqrt(gained.size) <= _CLEARLY * gained.std():
             return None
-    return theta(search, point)
+    return Crossed(crossed, search.widths)

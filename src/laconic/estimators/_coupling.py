@@ -49,6 +49,11 @@ def couple(yes: Array, no: Array, coupling: float) -> Array:
     return np.asarray(score - logsumexp(score, axis=1, keepdims=True))
 
 
+def log_proba_of(codes: Index, classes: Array) -> Array:
+    """Return the log probability of each row's class, from those of all."""
+    return np.asarray(np.take_along_axis(classes, codes[:, None], axis=1)[:, 0])
+
+
 def best_coupling(yes: Array, no: Array, codes: Index, weight: Array) -> float:
     r"""Return the coupling under which rows that were left out are predicted best.
 
@@ -69,7 +74,7 @@ def best_coupling(yes: Array, no: Array, codes: Index, weight: Array) -> float:
     float
         Between 0 and 10.
     """
-    truth = np.take_along_axis(no, codes[:, None], axis=1)[:, 0]
+    truth = log_proba_of(codes, no)
 
     def slope(c: float) -> float:
         expected = (softmax(yes - c * no, axis=1) * no).sum(axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._protocols import Array, Kernel
-from ..basis import KernelBasis
+from ..basis import Features, KernelBasis
 from ..kernels import Scaled, resolve_kernel
 from ._reference import FeatureMap, KernelMap
 
@@ -91,19 +91,19 @@ class Coordinates:
     max_rank: int
 
     def on(
-        self, X: Any, weight: Array, width: int, theta: Array, smooth: bool
+        self, X: Any, weight: Array, width: float, theta: Array, smooth: bool
     ) -> KernelMap | FeatureMap:
         """Return the map to the coordinates for these rows."""
         if self.family is None:
             return FeatureMap.of(X, weight)
         return KernelMap.on(
-            self._basis(X, width, theta), smooth=smooth, rank_tol=_RANK_TOL, max_rank=self._rank
+            self.basis(X, width, theta), smooth=smooth, rank_tol=_RANK_TOL, max_rank=self._rank
         )
 
     def columns(self, X: Any, weight: Array, width: int, theta: Array, smooth: bool) -> Array:
         """Return the coordinates of these rows for themselves."""
         if self.family is not None and not smooth:
-            factors = self._basis(X, width, theta).factors(tol=_RANK_TOL, max_rank=self._rank)
+            factors = self.basis(X, width, theta).factors(tol=_RANK_TOL, max_rank=self._rank)
             if factors is not None and factors.G.shape[1] == X.shape[0]:
                 return np.ascontiguousarray(factors.G.T, dtype=np.float64)
         return np.ascontiguousarray(self.on(X, weight, width, theta, smooth).columns(X))
@@ -112,6 +112,8 @@ class Coordinates:
     def _rank(self) -> int:
         return min(self.max_rank, _MOST_RANK)
 
-    def _basis(self, X: Any, width: int, theta: Array) -> KernelBasis:
-        assert self.family is not None
+    def basis(self, X: Any, width: float, theta: Array) -> Any:
+        """Return the columns: features, or kernels of a width on the rows."""
+        if self.family is None:
+            return Features(np.arange(X.shape[1]))
         return KernelBasis.on_rows(self.family.kernel_at(width, theta), X)

@@ -34,7 +34,7 @@ from ._validation import (
 
 
 def _selects_features(estimator: Any) -> bool:
-    if estimator.kernel is not None:
+    if estimator.kernel is not None and not estimator._on_features:
         raise AttributeError(
             f"{type(estimator).__name__} selects features only with kernel=None; with a kernel it "
             "selects rows, see relevance_."
@@ -144,6 +144,11 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    @property
+    def _on_features(self) -> bool:
+        """Whether its columns are features, and not kernels."""
+        return self.kernel is None
+
     # ---- basis and design -----------------------------------------------------------------
 
     def _make_basis(self, X: Array, weight: Array) -> Basis:
@@ -197,7 +202,7 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
     def _set_weights(self, weights: Array, intercepts: Array, source: Index) -> None:
         """Write scikit-learn's attributes: ``coef_`` on features, ``dual_coef_`` on rows."""
         self.intercept_ = self._shape_output(intercepts)
-        if self.kernel is None:
+        if self._on_features:
             coef = np.zeros((len(weights), self._n_columns - self._has_constant))
             coef[:, source] = weights
             self.coef_ = self._shape_output(coef)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
+from ..design import Built
 from ..posterior import GaussianPosterior
 from ..solvers import Record
 from ._callbacks import Reporter
+from ._choice import Choice
+from ._family import Family
 from ._reference import Reference
 
 # Nats a row that may be lost if nobody says otherwise, and those that win another kernel its place:
@@ -103,7 +106,28 @@ class Path:
 
     def report(self, report: Reporter, began: float) -> Path:
         """Tell of every size; return the path up to where somebody has heard enough."""
+        report.begin()
         for size, lost in enumerate(self.nats):
             if report(Record(size + 1, -float(lost), size, time.perf_counter() - began)):
+                report.end()
                 return self.until(size)
+        report.end()
         return self
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What kernels, or features, have to say: which ones, and the paths to their references."""
+
+    kernel: Any  # as a user writes it; None for the features themselves
+    family: Family | None
+    choice: Choice
+    built: Built
+    paths: list[Path]
+    tolerance: float
+    price: float
+
+    @property
+    def references(self) -> list[Reference]:
+        """Those of all outputs, sparse ones included that came in."""
+        return [reference for path in self.paths for reference in path.references]

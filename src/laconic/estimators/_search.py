@@ -13,15 +13,15 @@ from ..design import DenseDesign
 from ..priors import Jeffreys
 from ..relevance import Mode, fit_shared, leave_one_out, row_products
 from ..solvers import Problem
-from ._coupling import answers, best_coupling, couple
+from ._coupling import answers, best_coupling, couple, log_proba_of
 from ._family import Coordinates
 
 # A step has to gain so many nats a row to be taken, or a flat hill would be walked to its end.
 _GAIN = 1e-4
 # What the evidence counts beside rows left out, and what is too flat for a parabola.
 _EVIDENCE, _FLAT = 0.5, 1e-6
-# The smooth prior has to be a thousand times as likely to be the right one.
-_CLEAR = float(np.log(1000))
+# What is not the first choice has to be a thousand times as likely to be the right one.
+CLEAR = float(np.log(1000))
 # Modes that are only compared need not be exact beyond this many nats.
 _NEAR = 1e-3
 
@@ -56,8 +56,88 @@ class Found(NamedTuple):
         return cls(mode.w, mode.b, mode.f, mode.objective, mode.likelihood, left, left_out)
 
 
+class Hill:
+    """A score at every width and precision, and the way up."""
+
+    widths: bool  # whether there is a width to be searched
+
+    @property
+    def least(self) -> float:
+        """What a step has to gain."""
+        raise NotImplementedError
+
+    def score(self, point: Point) -> float:
+        """Return how well rows are predicted at a point, in nats."""
+        raise NotImplementedError
+
+    def climb(self, start: Point, look: Iterable[int] = ()) -> Point:
+        """Return the best width, each with its best precision, from a point or from a look around."""
+        tops: dict[int, Point] = {}
+
+        def top(width: int, precision: int) -> Point:
+            if width not in tops:
+                tops[width] = self.best_precision((width, precision))
+            return tops[width]
+
+        def widths(point: Point) -> list[Point]:
+            near = (point[0] - 1, point[0] + 1) if self.widths else ()
+            return [top(width, point[1]) for width in near if _FROM[0] <= width <= _TO[0]]
+
+        best = top(*start)
+        for width in look if self.widths else ():
+            best = max(best, top(width, start[1]), key=self.score)
+        return self._uphill(best, widths)
+
+    def refine(self, point: Point) -> Point:
+        """Return the best of the points beside each other from one that is not far from it.
+
+        A climb finds the best precision of every width that it looks at. This one takes a step in
+        either: a third of the points, where each has the price of many outputs.
+        """
+
+        def around(at: Point) -> list[Point]:
+            beside = [(at[0] + i, at[1] + j) for i, j in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+            return [p for p in beside if _inside(p) and (self.widths or p[0] == at[0])]
+
+        return self._uphill(point, around)
+
+    def best_precision(self, point: Point) -> Point:
+        """Return the best point of the same width, from this one."""
+
+        def around(at: Point) -> list[Point]:
+            return [(at[0], j) for j in (at[1] - 1, at[1] + 1) if _FROM[1] <= j <= _TO[1]]
+
+        return self._uphill(point, around)
+
+    def _uphill(self, point: Point, around: Callable[[Point], list[Point]]) -> Point:
+        """Return the point around which none gains enough; the way up is not looked back on."""
+        while True:
+            enough = self.score(point) + self.least
+            ahead = next((p for p in around(point) if self.score(p) > enough), None)
+            if ahead is None:
+                return point
+            point = ahead
+
+    def summit(self, point: Point) -> tuple[float, float]:
+        """Return the top between the best point and those beside it, that of a parabola each way.
+
+        In quarters of a step: rounding in the scores does not move it.
+        """
+
+        def aside(before: Point, after: Point) -> float:
+            if not (_inside(before) and _inside(after)):
+                return 0.0
+            left, right = (self.score(at) - self.score(point) for at in (before, after))
+            top = 0.5 * (left - right) / min(left + right, -_FLAT)
+            return round(4 * float(np.clip(top, -0.5, 0.5))) / 4
+
+        i, j = point
+        width = aside((i - 1, j), (i + 1, j)) if self.widths else 0.0
+        return i + width, j + aside((i, j - 1), (i, j + 1))
+
+
 @dataclass(frozen=True)
-class Search:
+class Search(Hill):
     """The references of some rows under kernels of every width and for every precision.
 
     What was found is remembered.
@@ -141,6 +221,11 @@ class Search:
         """Return the search by how well the answers of several outputs predict when put together."""
         return replace(self, coupled=len(self.targets) > 1)
 
+    @property
+    def least(self) -> float:
+        """What a step has to gain: so many nats for each row and output."""
+        return _GAIN * float(self.weight.sum()) * (1 if self.coupled else len(self.targets))
+
     def left_out(self, point: Point) -> Array:
         """Return the log probability of each row's targets, or class, as if it had not been seen."""
         found = self.found(point)
@@ -149,7 +234,7 @@ class Search:
         codes = np.stack(self.targets).argmax(axis=0)
         yes, no = answers(found[0].likelihood, [answer.left for answer in found])
         classes = couple(yes, no, best_coupling(yes, no, codes, self.weight))
-        return np.asarray(np.take_along_axis(classes, codes[:, None], axis=1)[:, 0])
+        return log_proba_of(codes, classes)
 
     def score(self, point: Point) -> float:
         """Return how well rows are predicted at a point, in nats.
@@ -163,72 +248,6 @@ class Search:
         evidence = 0.0 if self.coupled else sum(found.evidence for found in self.found(point))
         return _EVIDENCE * evidence + float(self.weight @ self.left_out(point))
 
-    def climb(self, start: Point, look: Iterable[int] = ()) -> Point:
-        """Return the best width, each with its best precision, from a point or from a look around."""
-        tops: dict[int, Point] = {}
-
-        def top(width: int, precision: int) -> Point:
-            if width not in tops:
-                tops[width] = self.best_precision((width, precision))
-            return tops[width]
-
-        def widths(point: Point) -> list[Point]:
-            near = (point[0] - 1, point[0] + 1) if self.widths else ()
-            return [top(width, point[1]) for width in near if _FROM[0] <= width <= _TO[0]]
-
-        best = top(*start)
-        for width in look if self.widths else ():
-            best = max(best, top(width, start[1]), key=self.score)
-        return self._uphill(best, widths)
-
-    def refine(self, point: Point) -> Point:
-        """Return the best of the points beside each other from one that is not far from it.
-
-        A climb finds the best precision of every width that it looks at. This one takes a step in
-        either: a third of the points, where each has the price of many outputs.
-        """
-
-        def around(at: Point) -> list[Point]:
-            beside = [(at[0] + i, at[1] + j) for i, j in ((1, 0), (-1, 0), (0, 1), (0, -1))]
-            return [p for p in beside if _inside(p) and (self.widths or p[0] == at[0])]
-
-        return self._uphill(point, around)
-
-    def best_precision(self, point: Point) -> Point:
-        """Return the best point of the same width, from this one."""
-
-        def around(at: Point) -> list[Point]:
-            return [(at[0], j) for j in (at[1] - 1, at[1] + 1) if _FROM[1] <= j <= _TO[1]]
-
-        return self._uphill(point, around)
-
-    def _uphill(self, point: Point, around: Callable[[Point], list[Point]]) -> Point:
-        """Return the point around which none gains enough; the way up is not looked back on."""
-        least = _GAIN * float(self.weight.sum()) * (1 if self.coupled else len(self.targets))
-        while True:
-            enough = self.score(point) + least
-            ahead = next((p for p in around(point) if self.score(p) > enough), None)
-            if ahead is None:
-                return point
-            point = ahead
-
-    def summit(self, point: Point) -> tuple[float, float]:
-        """Return the top between the best point and those beside it, that of a parabola each way.
-
-        In quarters of a step: rounding in the scores does not move it.
-        """
-
-        def aside(before: Point, after: Point) -> float:
-            if not (_inside(before) and _inside(after)):
-                return 0.0
-            left, right = (self.score(at) - self.score(point) for at in (before, after))
-            top = 0.5 * (left - right) / min(left + right, -_FLAT)
-            return round(4 * float(np.clip(top, -0.5, 0.5))) / 4
-
-        i, j = point
-        width = aside((i - 1, j), (i + 1, j)) if self.widths else 0.0
-        return i + width, j + aside((i, j - 1), (i, j + 1))
-
     def steepness(self, point: Point) -> Array:
         """Return the mean squared slope of the latents along each feature."""
         kernel_map: Any = self.coordinates.on(self.X, self.weight, point[0], self.theta, self.smooth)
@@ -239,6 +258,23 @@ class Search:
         return squares
 
 
+@dataclass(frozen=True)
+class Crossed(Hill):
+    """Two halves of the rows, each under the weights of features that the other one asks for."""
+
+    halves: Sequence[Search]
+    widths: bool
+
+    @property
+    def least(self) -> float:
+        """What a step has to gain."""
+        return sum(half.least for half in self.halves)
+
+    def score(self, point: Point) -> float:
+        """Return how well rows are predicted whose weights of features were not their own choice."""
+        return sum(half.score(point) for half in self.halves)
+
+
 def _inside(point: Point) -> bool:
     """Whether a point is where it is searched."""
     return all(low <= at <= high for low, at, high in zip(_FROM, point, _TO, strict=True))
@@ -246,10 +282,10 @@ def _inside(point: Point) -> bool:
 
 def smoother(search: Search, point: Point) -> tuple[Search, Point]:
     """Return the search with the smooth prior and its best point if they are clearly better."""
-    other, clear = search.smoothed(), _CLEAR * len(search.targets)
+    other, clear = search.smoothed(), CLEAR * len(search.targets)
     # The kernels of the same latent are narrower then, and their weights larger.
     near = other.best_precision((min(point[0] + 1, _TO[0]), max(point[1] - 1, _FROM[1])))
-    if other.score(near) < search.score(point) - _CLEAR:
+    if other.score(near) < search.score(point) - CLEAR:
         return search, point
     best = other.climb(near)
     return (other, best) if other.score(best) > search.score(point) + clear else (search, point)

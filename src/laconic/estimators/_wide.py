@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
 from ..design import DenseDesign
+from ..likelihoods import Binary
 from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian, Jeffreys, Prior
 from ..projection import Elsewhere
@@ -16,13 +18,17 @@ from ..relevance import Mode, find_mode
 from ..solvers import Problem, choose_solver
 from ._callbacks import Reporter
 from ._fit import fit_output
-from ._reference import FeatureMap, Reference
+from ._reference import FeatureMap, KernelMap, Reference, as_dense
 from ._scale import Start
 
 # With more rows than so many for each feature a dense model knows all weights well enough.
 _ROWS_A_FEATURE = 4
+# Rows that are few, and numbers of theirs that are not too many to be written out.
+_FEW, _MOST_NUMBERS = 600, 20_000_000
 # From many small weights to few large ones; none is the best everywhere.
-_SPARSE: tuple[Prior, ...] = (GeneralizedGaussian(q=1.0), Jeffreys(1.0), Jeffreys())
+_SPARSE: tuple[Prior, ...] = (Jeffreys(1.0), Jeffreys())
+# Of classes only: the evidence of values has no noise where columns outnumber rows, and keeps them all.
+_MANY: tuple[Prior, ...] = (GeneralizedGaussian(q=1.0),)
 # What it has to gain to be taken, in standard errors: of several that are compared one is lucky.
 _CLEARLY = 1.0
 # The most that unseen rows count: those that were seen count too.
@@ -34,6 +40,12 @@ _FOLDS, _MAX_ITER, _TOL = 10, 1000, 1e-6
 def is_wide(n_rows: int, n_features: int) -> bool:
     """Whether there are so few rows that a sparse reference may be better than a dense one."""
     return n_features * _ROWS_A_FEATURE > n_rows >= _FOLDS
+
+
+def are_few(n_rows: int, n_features: int) -> bool:
+    """Whether rows are so few, and not only for their features, that they can be left out for good."""
+    small = n_rows <= _FEW and n_rows * n_features <= _MOST_NUMBERS
+    return is_wide(n_rows, n_features) and small
 
 
 def is_clear(gained: Array, weight: Array) -> bool:
@@ -117,7 +129,8 @@ def sparse_references(coordinates: FeatureMap, problem: Problem, Z: Array) -> It
         Its design.
     """
     parts = list(folds(problem, Z))
-    for prior in _SPARSE:
+    many = _MANY if isinstance(problem.likelihood, Binary) else ()
+    for prior in (*many, *_SPARSE):
         index, mode = _fit_sparse(problem, prior)
         left_m, left_v = np.zeros(problem.y.size), np.zeros(problem.y.size)
         for out in parts:
@@ -127,6 +140,41 @@ def sparse_references(coordinates: FeatureMap, problem: Problem, Z: Array) -> It
             left_m[out], left_v[out] = posterior.latent(Z[np.ix_(out, kept)])
         reference = Reference.of(coordinates.keep(index), mode)
         yield replace(reference, left_m=left_m, left_v=left_v, likelihood=_honest(mode, left_m, left_v))
+
+
+def left_out_by_parts(
+    references: Sequence[Reference],
+    problems: Sequence[Problem],
+    X: Any,
+    map_of: Callable[[Index], KernelMap | FeatureMap],
+) -> list[Reference]:
+    """Return references with rows left out for good: their kernel knows them, and no formula does.
+
+    Parameters
+    ----------
+    references : sequence of Reference
+        One for each output.
+    problems : sequence of Problem
+        In their coordinates.
+    X : array of shape (n, p)
+        The rows.
+    map_of : callable
+        The coordinates that some of the rows alone would have led to.
+    """
+    n = X.shape[0]
+    left = [(np.zeros(n), np.zeros(n)) for _ in references]
+    for out in folds(problems[0], as_dense(X)):
+        stay = np.setdiff1d(np.arange(n), out)
+        coordinates = map_of(stay)
+        design = DenseDesign(np.ascontiguousarray(coordinates.columns(X[stay])))
+        for reference, problem, (left_m, left_v) in zip(references, problems, left, strict=True):
+            part = replace(problem.rows(stay), design=design.share())
+            without = Reference.fit(coordinates, part, float(reference.multiple or 0.0))
+            left_m[out], left_v[out] = without.latent(X[out])
+    return [
+        replace(reference, left_m=m, left_v=v)
+        for reference, (m, v) in zip(references, left, strict=True)
+    ]
 
 
 def _honest(mode: Mode, m: Array, v: Array) -> Likelihood:

@@ -15,9 +15,10 @@ from ..likelihoods import Binary, Gaussian
 from ..posterior import GaussianPosterior
 from ..solvers import Problem
 from ._callbacks import with_callbacks
-from ._coupling import answers, best_coupling, couple
-from ._laconic import LaconicBase, Latent
+from ._coupling import answers, best_coupling, couple, log_proba_of
+from ._laconic import LaconicBase
 from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
+from ._projected import Latent
 from ._reference import Reference, best_stretch
 from ._threads import one_blas_thread
 from ._validation import all_or_nothing
@@ -27,6 +28,12 @@ from ._validation import all_or_nothing
 _LEAST_NOISE = 1e-8
 # Half the distance at which the slope of a moderated latent is taken.
 _STEP = 1e-4
+
+
+def _answers_left_out(references: Sequence[Reference]) -> tuple[Array, Array]:
+    """Return the logarithms of yes and no of each row as if it had not been seen."""
+    left = [(reference.left_m, reference.left_v) for reference in references]
+    return answers(references[0].likelihood, left)
 
 
 class LaconicClassifier(BinaryPredictions, LaconicBase):
@@ -40,8 +47,10 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
 
     Parameters
     ----------
-    kernel : "rbf", "matern", "linear", "poly", None, Kernel or callable, default="rbf"
-        ``None`` projects onto the features themselves.
+    kernel : "auto", "rbf", "matern", "linear", "poly", None, Kernel or callable, default="auto"
+        ``None`` projects onto the features themselves. ``"auto"`` is the rbf kernel; on at most 600 rows
+        that are fewer than four for each feature it is ``None`` if that predicts rows left out clearly
+        better; with more than two features for each row, unless the kernel does.
     gamma : float or "auto", default="auto"
         Of the named kernels, on standardised features; ``"auto"`` finds it.
     tolerance : float or "auto", default="auto"
@@ -104,7 +113,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: Any = "auto",
         *,
         gamma: Any = "auto",
         tolerance: Any = "auto",
@@ -160,9 +169,14 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     ) -> None:
         self.coupling_ = 0.0
         if len(references) > 1:
-            left = [(reference.left_m, reference.left_v) for reference in references]
-            yes, no = answers(references[0].likelihood, left)
-            self.coupling_ = best_coupling(yes, no, np.stack(targets).argmax(axis=0), weight)
+            codes = np.stack(targets).argmax(axis=0)
+            self.coupling_ = best_coupling(*_answers_left_out(references), codes, weight)
+
+    def _left_out(self, references: Sequence[Reference], targets: Sequence[Array]) -> Array:
+        if len(references) == 1:
+            return super()._left_out(references, targets)
+        classes = couple(*_answers_left_out(references), self.coupling_)
+        return log_proba_of(np.stack(targets).argmax(axis=0), classes)
 
     def _leaves_whole_rows(self, X: Any) -> bool:
         """Leave out all copies of a row: one that stays would tell the label of the one left out.
@@ -211,8 +225,10 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
 
     Parameters
     ----------
-    kernel : "rbf", "matern", "linear", "poly", None, Kernel or callable, default="rbf"
-        ``None`` projects onto the features themselves.
+    kernel : "auto", "rbf", "matern", "linear", "poly", None, Kernel or callable, default="auto"
+        ``None`` projects onto the features themselves. ``"auto"`` is the rbf kernel; on at most 600 rows
+        that are fewer than four for each feature it is ``None`` if that predicts rows left out clearly
+        better; with more than two features for each row, unless the kernel does.
     gamma : float or "auto", default="auto"
         Of the named kernels, on standardised features; ``"auto"`` finds it.
     tolerance : float or "auto", default="auto"
@@ -255,7 +271,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: Any = "auto",
         *,
         gamma: Any = "auto",
         tolerance: Any = "auto",

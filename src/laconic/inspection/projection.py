@@ -88,7 +88,7 @@ class ProjectionDisplay:
             chosen=[posterior.mean.size for posterior in model.posteriors_[:outputs]],
             tolerance=model.tolerance_,
             names=names,
-            what="features" if model.kernel is None else "kernels",
+            what="features" if model._on_features else "kernels",
         )
         return display.plot(ax=ax)
 

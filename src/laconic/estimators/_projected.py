@@ -1,0 +1,163 @@
+"""From dense references to the models of every size that say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .._protocols import Array, Index
+from ..design import Built, DenseDesign
+from ..posterior import GaussianPosterior
+from ..projection import Elsewhere, Projection, best_columns
+from ..solvers import Problem
+from ._model import KernelModel
+from ._path import Path, most_kept, rows_to_judge
+from ._reference import Reference
+from ._wide import is_clear, sparse_references, unseen_rows
+
+# Mean and variance of the latent at each row.
+Latent: TypeAlias = tuple[Array, Array]
+
+# Columns that are looked at, as a multiple of those that may be kept; the part of the tolerance at which
+# there is nothing left to add, and the nats a row at which there is not for any tolerance.
+_LOOK_FURTHER, _ENOUGH, _NOTHING = 2, 0.1, 2e-4
+# Columns that are looked at in any case: one may have the mean, but not yet the variance.
+_LEAST = 10
+# The least that a row counts, as a part of the one that counts most.
+_LEAST_PRECISION = 1e-10
+
+
+class ProjectedModel(KernelModel):
+    """Few columns instead of a reference; subclasses add what a reference says."""
+
+    max_kernels: int | None
+    tolerance_: float
+    _price = 0.0
+
+    def _calibrate(self, reference: Reference, dense: Problem) -> Reference:
+        """Return the reference as sure of itself as rows left out say that it should be."""
+        return reference
+
+    def _precision(self, reference: Reference, share: Array) -> Array:
+        """Return with which precision the latent counts at each row, to second order in nats."""
+        raise NotImplementedError
+
+    def _loss(self, references: Sequence[Reference], share: Array) -> Callable[[list[Latent]], Array]:
+        """Return what says how many nats are lost at each row with other latents of the outputs."""
+        raise NotImplementedError
+
+    def _own_up(
+        self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
+    ) -> GaussianPosterior:
+        """Return the projected posterior with what its mean misses in its variance."""
+        return posterior
+
+    def _or_sparser(self, dense: Path, problem: Problem, built: Built, X: Array) -> Path:
+        """Return the path whose few features predict rows left out best, if clearly better."""
+        features: Any = replace(dense.references[0].coordinates, turn=None)
+        Z = features.columns(X)
+        paths = []
+        for reference in sparse_references(features, replace(problem, design=DenseDesign(Z)), Z):
+            kept: Any = reference.coordinates
+            few = replace(problem, design=DenseDesign(kept.columns(X)))
+            paths.append(self._path([self._calibrate(reference, problem)], few, built, kept.source))
+
+        def says(path: Path) -> Array:
+            lost = path.nats[path.size(self.tolerance_, self._price)]
+            return path.references[0].left_out(problem.y) - float(lost)
+
+        best = max(paths, key=lambda path: float(problem.weight @ says(path)))
+        return best if is_clear(says(best) - says(dense), problem.weight) else dense
+
+    def _path(
+        self,
+        references: Sequence[Reference],
+        dense: Problem,
+        built: Built,
+        among: Index | None = None,
+    ) -> Path:
+        """Return the models of every size that say what references say, on some columns if not on all.
+
+        Where several share their columns these are chosen as if all latents counted with the same
+        precision at a row, the mean of theirs: it only decides who is in, and is as good as their own
+        (of as many kernels), at the price of one of them. Weights are found under each one's own.
+        """
+        share = dense.weight / dense.weight.sum()
+        most = int(self.max_kernels or most_kept(dense.weight.size, len(references)))
+        precisions = [self._row_precision(reference, dense.weight, share) for reference in references]
+        elsewhere, part = unseen_rows(references[0], dense, precisions[0])
+        design = built.design.share()
+        columns = best_columns(
+            design if among is None else design.keep(among),
+            (1 - part) * np.mean(precisions, axis=0),
+            np.column_stack([reference.m for reference in references]),
+            intercept=self.fit_intercept,
+            most=_LOOK_FURTHER * most,
+            enough=min(_ENOUGH * self.tolerance_, _NOTHING) * float(dense.weight.sum()),
+            least=_LEAST,
+            elsewhere=elsewhere,
+        )[: most + 1]
+        if among is not None:
+            columns = [among[index] for index in columns]
+        path = self._project(references, dense, built, precisions, columns, elsewhere, part)
+        return replace(path, whole=len(columns) <= most)
+
+    def _row_precision(self, reference: Reference, weight: Array, share: Array) -> Array:
+        """Return with which precision the latent counts at each row, never none."""
+        r = weight * self._precision(reference, share)
+        return np.asarray(np.maximum(r, _LEAST_PRECISION * r.max(initial=0.0)))
+
+    def _project(
+        self,
+        references: Sequence[Reference],
+        dense: Problem,
+        built: Built,
+        precisions: Sequence[Array],
+        columns: list[Index],
+        elsewhere: Elsewhere | None,
+        part: float,
+    ) -> Path:
+        """Return the models on these sets of columns, and what each loses."""
+        used = np.unique(np.concatenate(columns))
+        Phi = built.design.keep(used).matvec(np.eye(used.size))
+        projections = [
+            Projection.of(
+                Phi,
+                (1 - part) * r,
+                reference.m,
+                dense.design,
+                reference.posterior,
+                intercept=self.fit_intercept,
+                elsewhere=None if elsewhere is None else elsewhere.of(used),
+            )
+            for reference, r in zip(references, precisions, strict=True)
+        ]
+        total = float(dense.weight.sum())
+        judges = rows_to_judge(references[0].m)
+        seen, Phi = [reference.at(judges) for reference in references], Phi[judges]
+        share = dense.weight[judges] / dense.weight[judges].sum()
+        lost_with = self._loss(seen, share)
+
+        def onto(at: Index, here: Array, output: int) -> tuple[GaussianPosterior, Latent]:
+            reference, posterior = seen[output], projections[output].onto(at)
+            m, v = posterior.latent(here)
+            posterior, v = posterior.as_wide_as(
+                reference.around_rows(share), v, precisions[output][judges]
+            )
+            return self._own_up(reference, share, posterior, m), (m, v)
+
+        posteriors, nats = [], []
+        for index in columns:
+            at = np.searchsorted(used, index)
+            here = Phi[:, at]
+            models = [onto(at, here, output) for output in range(len(references))]
+            lost = (1 - part) * float(share @ lost_with([latent for _, latent in models]))
+            if elsewhere is not None:
+                lost += elsewhere.missed(index, models[0][0].mean) / total
+            posteriors.append([posterior for posterior, _ in models])
+            nats.append(max(lost, 0.0))
+        likelihoods = [reference.likelihood for reference in references]
+        return Path(list(references), likelihoods, columns, posteriors, np.array(nats))
