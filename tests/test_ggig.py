@@ -329,10 +329,11 @@ def test_the_papers_rule_to_the_letter(q, steps):
 def test_a_certain_hyper_prior_is_the_laplace_prior():
     # Section 5.1: q = 1, a >> n, b = a / rate.
     X, y = make_ripley(100, random_state=0)
-    lap = SparseBayesClassifier(Laplace(rate=0.5), kernel="rbf", gamma=2.0).fit(X, y)
+    settings = {"kernel": "rbf", "gamma": 2.0, "fit_intercept": False}  # which only one of them spares
+    lap = SparseBayesClassifier(Laplace(rate=0.5), **settings).fit(X, y)
     for a, atol in ((1e4, 0.02), (1e7, 1e-4)):
         prior = GeneralizedGaussian(1.0, "paper", a=a, b=a / 0.5)
-        model = SparseBayesClassifier(prior, kernel="rbf", gamma=2.0).fit(X, y)
+        model = SparseBayesClassifier(prior, **settings).fit(X, y)
         np.testing.assert_allclose(model.decision_function(X), lap.decision_function(X), atol=atol)
 
 
@@ -354,10 +355,11 @@ def test_the_jeffreys_prior_is_a_limit(prior):
 def test_shared_scales_of_a_learnt_prior(q, special):
     # The factorial Laplacian scale mixture is q = 1, section 5.2; q = 2 the Gaussian one.
     X, y = make_ripley(100, random_state=0)
-    model = SparseBayesClassifier(GeneralizedGaussian(q), kernel="rbf", gamma=2.0).fit(X, y)
+    settings = {"kernel": "rbf", "gamma": 2.0, "fit_intercept": False}  # which only one of them spares
+    model = SparseBayesClassifier(GeneralizedGaussian(q), **settings).fit(X, y)
     scale = model.prior_.scale
     fixed = special(rate=1 / scale) if q == 1 else special(width=np.sqrt(scale / 2))
-    same = SparseBayesClassifier(fixed, kernel="rbf", gamma=2.0).fit(X, y)
+    same = SparseBayesClassifier(fixed, **settings).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), same.decision_function(X), atol=1e-3)
 
 

@@ -72,7 +72,7 @@ def test_for_predictions_a_step_has_to_win_nats():
     for gain, best in ((1.9, 0), (2.1, 1)):  # a step is two nats
         scores = np.array([0.0, gain, gain + 1.5]) / 40
         found = [[Trial(score, 2, 0.0, 0.0)] * 2 for score in scores]
-        assert model._best(found, handicap) == best
+        assert model._best(found, handicap, 0.0) == best
     # Who asks for candidates, another kernel, score or aim gets what the folds say.
     for settings in (
         {"selection_rates": [0.5, 2.0]},

@@ -14,6 +14,7 @@ from ..basis import Monomials, WithConstant
 from ..design import Built, build_design
 from ..likelihoods import Binary
 from ..priors import REGISTRY as PRIORS
+from ..priors import GeneralizedGaussian, Jeffreys
 from ..priors import Prior as PriorComponent
 from ..solvers import Problem, Solver, choose_solver, rank_tolerance
 from ._callbacks import begin_reports
@@ -77,10 +78,12 @@ class SparseBayesBase(KernelModel):
     def _spares_intercept(self, likelihood: Likelihood) -> bool:
         """Return whether the intercept is left out where it is not worth a kernel's price.
 
-        Of classes, whose latent has a zero of its own, on kernels.
+        Of classes, whose latent has a zero of its own, on kernels, and under a prior that finds out by
+        itself how sparse to be. Of the others the objective is what was asked for, to the letter.
         """
-        kernels_of_classes = self.kernel is not None and isinstance(likelihood, Binary)
-        return self._free_intercept and kernels_of_classes
+        prior = resolve("prior", self.prior, PRIORS, PriorComponent)
+        classes = isinstance(likelihood, Binary) and isinstance(prior, Jeffreys | GeneralizedGaussian)
+        return self._free_intercept and self.kernel is not None and classes
 
     def _prepare(self, question: Question, tol: float | None = None) -> Prepared:
         """Return the design; it serves any prior, where ``tol`` is small enough for all of them."""

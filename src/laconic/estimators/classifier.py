@@ -43,8 +43,9 @@ class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
-        Whether there may be an intercept. On kernels it is there only if they would miss it, and 0
-        otherwise: a latent of zero is even odds already.
+        Whether there may be an intercept. On kernels under the Jeffreys or the generalized Gaussian
+        prior it is there only if they would miss it, and 0 otherwise: a latent of zero is even odds
+        already.
     penalize_intercept : bool, default=False
         ``True`` puts the prior on the intercept as on any weight, which is the papers' model.
     solver : {"auto", "em", "newton", "proximal"} or Solver, default="auto"
