@@ -84,7 +84,9 @@ class Bar:
 
     def cells(self):
         """Return the four texts of a table's row."""
-        value = "" if self.value is None else f"{self.value:.3g}{self.unit}"
+        # Three digits, or as many as it takes to see on which side of the bar a near miss is.
+        near = self.verdict == "not reached" and float(f"{self.value:.3g}") == self.bar
+        value = "" if self.value is None else f"{self.value:.{5 if near else 3}g}{self.unit}"
         required = "" if self.bar is None else f"{self.sign} {self.bar:g}{self.unit}"
         return self.what, value, required, self.verdict
 

@@ -40,13 +40,13 @@ RELEVANT, SIZES, FIGURE_DRAWS = (2, 4, 8, 16, 32, 50), (50, 200), 10
 # The paper's own rule for the scale, by the paper's EM, takes ten times as long as the others together.
 RULE_DRAWS = 3
 RATES = (0.01, 0.04, 0.08, 0.1, 0.4, 0.8, 1.0, 4.0, 8.0, 10.0)
-# Problems in the plane: generator, points to learn from, draws (the paper has 50). The first and the
-# last are the paper's.
+# Problems in the plane: generator, points to learn from, draws. The first and the last are the
+# paper's, which has 50 draws too.
 TOYS = {
-    "spiral": (make_offset_spirals, 200, 20),
+    "spiral": (make_offset_spirals, 200, 50),
     "spiral, 400 points": (make_offset_spirals, 400, 8),
     "spiral, our own": (make_spiral, 200, 8),
-    "cross": (make_cross, 200, 20),
+    "cross": (make_cross, 200, 50),
 }
 TOY_TEST = 2000
 # Of the paper's widths 0.1, 0.5, 1.0, ..., 10.0 those that matter for points of about unit variance,
