@@ -80,15 +80,21 @@ def pictures(benches, folder):
             lines = curves(rows.where(case=case), column)
             if not lines:
                 continue
-            fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+            crowded = len(lines) > 4  # the names of so many would lie upon them
+            fig, ax = plt.subplots(figsize=(9 if crowded else 6, 4), layout="constrained")
             for label, (n, y) in lines.items():
                 power, level = slope(n, y)
                 (dots,) = ax.loglog(n, y, "o", label=f"{label}: slope {power:.2f}")
                 fitted = [2.718281828459045**level * size**power for size in n]
                 ax.loglog(n, fitted, "-", color=dots.get_color(), linewidth=1)
+            # The sizes that were run, not the powers of ten and a crowd between them.
+            sizes = sorted({size for n, _ in lines.values() for size in n})
+            ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+            ax.set_xticks([], minor=True)
             ax.set(xlabel="training rows", ylabel=LABELS.get(column, column), title=f"{name}: {case}")
             ax.grid(True, which="both", alpha=0.2)
-            ax.legend(frameon=False)
+            beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if crowded else {}
+            ax.legend(frameon=False, **beside)
             path = folder / f"{name}_{stem}.png"
             fig.savefig(path, dpi=150)
             plt.close(fig)
