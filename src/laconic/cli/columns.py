@@ -21,7 +21,9 @@ _MOSTLY = 0.9
 # The category of a missing value.
 _MISSING = "missing"
 _DATE = re.compile(
-    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T\s].*)?", re.DOTALL
+    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
+    r"|\d{1,2}[-/. ]+[^\W\d]{3,9}[-/., ]+(\d{4}|\d{2})|[^\W\d]{3,9}[. ]+\d{1,2},? \d{4})([T\s].*)?",
+    re.DOTALL,
 )
 _IDENTIFIER = re.compile(r"(^|[^a-zA-Z])([iI][dD]|idx|index|uuid|rownames?)$|[a-z]I[dD]$")
 
@@ -162,8 +164,17 @@ def _uselessness(name: str, column: Any, distinct: int) -> str:
     if _IDENTIFIER.search(name) and not is_float_dtype(column) and column.is_unique:
         return f"an identifier; --keep {name!r} keeps it"
     if distinct > max(_MOST_CATEGORIES, _NAMES * len(known)):
-        return f"text with {distinct:,} distinct values; --keep {name!r} keeps it"
+        return f"text with {distinct:,} distinct values{_mixture(known)}; --keep {name!r} keeps it"
     return ""
+
+
+def _mixture(texts: Any) -> str:
+    """Return what to say of a text that is numbers for the most part."""
+    others = [text for text in texts if not _parses(text)]
+    if 2 * len(others) > len(texts):
+        return ""
+    most = max(dict.fromkeys(others), key=others.count)
+    return f", most of them numbers and some not (--missing {most!r} calls such a text missing)"
 
 
 def _say_left_out(plan: Plan, terminal: Terminal) -> None:
