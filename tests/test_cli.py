@@ -220,20 +220,24 @@ def test_what_a_table_does_not_say_is_said(folder):
     mixed = [row if k % 4 else f"-{row[len(str(k)) :]}" for k, row in enumerate(rows)]
     truths = [f"{k},{k * k % 7},{'TRUE' if k % 2 else 'FALSE'}" for k in range(40)] + ["1,2,"]
     dates = [f"{k % 28 + 1} May 2024,{k * k % 7},{k % 2}" for k in range(60)]
-    tables = {"short": rows, "mixed": mixed, "truths": truths, "dates": dates}
+    holes = [f"{k if k % 3 else -999},{k % 2 * 0.5},{k % 5 % 2}" for k in range(40)]
+    tables = {"short": rows, "mixed": mixed, "truths": truths, "dates": dates, "holes": holes}
     for name, lines in tables.items():
         (folder / f"{name}.csv").write_text("\n".join(["x:a:,b,y", *lines]) + "\n")
     rest = ["--target", "y", "--model", "sparse", "--out", "said.skops"]
-    short, mixed, truths, dates = laconic_many(
-        folder, *(["fit", f"{name}.csv", *rest] for name in tables)
+    short, mixed, truths, dates, holes, filled = laconic_many(
+        folder,
+        *(["fit", f"{name}.csv", *rest] for name in tables),
+        ["fit", "holes.csv", *rest, "--missing", "-999"],
     )
     assert "short.csv: line 9 has fewer than 3 fields; what is not there counts" in flat(short[2])
     assert "left out x:a:: text with 30 distinct values, most of them numbers" in flat(mixed[2])
     assert "--missing '-'" in flat(mixed[2])
     assert "y: classification (true and false)" in truths[2]  # in spite of the hole
     assert "left out x:a:: dates" in flat(dates[2])
-    (run,) = laconic_many(folder, ["inspect", "said.skops"])
-    assert run[0] == 0
+    assert "note: x:a:: -999 is far from all other values" in flat(holes[2])
+    assert "missing values replaced by the median: x:a: (14)" in flat(filled[2])
+    assert "far from all" not in filled[2] + short[2]
 
 
 def flat(text):
