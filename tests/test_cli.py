@@ -18,6 +18,8 @@ pytest.importorskip("typer", reason="the command line needs typer")
 pytest.importorskip("skops", reason="the command line needs skops")
 
 import laconic  # noqa: E402
+from laconic.cli.console import Terminal, UserError  # noqa: E402
+from laconic.cli.tables import read_table  # noqa: E402
 
 # Runs commands one after the other in one process, since importing costs more than most of them.
 DRIVER = """
@@ -188,6 +190,71 @@ def test_every_way_to_write_a_table_is_the_same(folder, fitted):
     assert "windows.csv is not UTF-8; it was read as Windows-1252." in last[2]
 
 
+def test_tables_with_more_around_them(folder, fitted):
+    """Comments and blank lines above, blanks around texts or between fields, other packers."""
+    table = people(90)
+    plain = table.to_csv(index=False)
+    (folder / "above.csv").write_text(f"# made, by hand\n#\n\n{plain}\n\n", encoding="utf-8")
+    (folder / "thirty_two.csv").write_bytes(plain.encode("utf-32"))
+    table.to_csv(folder / "people.csv.bz2", index=False)
+    table.to_csv(folder / "people.csv.xz", index=False)
+    table.assign(town=table["town"] + "  ").to_csv(folder / "blanks.csv", index=False)
+    table.to_csv(folder / "spaces.txt", index=False, sep=" ", na_rep="NA", quoting=csv.QUOTE_ALL)
+    names = [
+        "above.csv",
+        "thirty_two.csv",
+        "people.csv.bz2",
+        "people.csv.xz",
+        "blanks.csv",
+        "spaces.txt",
+    ]
+    runs = laconic_many(folder, *(["predict", "people.skops", name] for name in names))
+    for name, (code, out, err) in zip(names, runs, strict=True):
+        assert (code, out) == (0, fitted[1]), f"{name}: {err}"
+    assert "above.csv: the names are in line 4; what stands above was left out." in runs[0][2]
+
+
+def test_what_a_table_does_not_say_is_said(folder):
+    rows = [f"{k},{k * k % 7},{'yes' if k % 2 else 'no '}" for k in range(40)]
+    rows[7] = "7,0"
+    mixed = [row if k % 4 else f"-{row[len(str(k)) :]}" for k, row in enumerate(rows)]
+    truths = [f"{k},{k * k % 7},{'TRUE' if k % 2 else 'FALSE'}" for k in range(40)] + ["1,2,"]
+    dates = [f"{k % 28 + 1} May 2024,{k * k % 7},{k % 2}" for k in range(60)]
+    holes = [f"{k if k % 3 else -999},{k % 2 * 0.5},{k % 5 % 2}" for k in range(40)]
+    tables = {"short": rows, "mixed": mixed, "truths": truths, "dates": dates, "holes": holes}
+    for name, lines in tables.items():
+        (folder / f"{name}.csv").write_text("\n".join(["x:a:,b,y", *lines]) + "\n")
+    rest = ["--target", "y", "--model", "sparse", "--out", "said.skops"]
+    short, mixed, truths, dates, holes, filled = laconic_many(
+        folder,
+        *(["fit", f"{name}.csv", *rest] for name in tables),
+        ["fit", "holes.csv", *rest, "--missing", "-999"],
+    )
+    assert "short.csv: line 9 has fewer than 3 fields; what is not there counts" in flat(short[2])
+    assert "left out x:a:: text with 30 distinct values, most of them numbers" in flat(mixed[2])
+    assert "--missing '-'" in flat(mixed[2])
+    assert "y: classification (true and false)" in truths[2]  # in spite of the hole
+    assert "left out x:a:: dates" in flat(dates[2])
+    assert "note: x:a:: -999 is far from all other values" in flat(holes[2])
+    assert "missing values replaced by the median: x:a: (14)" in flat(filled[2])
+    assert "far from all" not in filled[2] + short[2]
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def test_the_names_of_seven_thousand_columns(folder):
+    """They are longer than any head of a file; cut in two, a name may be another column's."""
+    names = [f"gene_{k}" for k in range(7000)]
+    (folder / "genes.csv").write_text(f"{','.join(names)}\n" + f"{','.join('1' * 7000)}\n" * 3)
+    table = read_table(str(folder / "genes.csv"), Terminal(quiet=True))
+    assert list(table.columns) == names
+    (folder / "genes.csv").write_text(f"{','.join([*names, 'gene_1'])}\n" + f"{','.join('1' * 7001)}\n")
+    with pytest.raises(UserError, match="more than one column is called gene_1;"):
+        read_table(str(folder / "genes.csv"), Terminal(quiet=True))
+
+
 def test_numbers_as_people_write_them_are_numbers(folder):
     rng = np.random.default_rng(0)
     price = (rng.normal(size=40) * 3000).round(2)
@@ -271,6 +338,14 @@ def write_mistakes(folder):
     for name, text in files.items():
         (folder / name).write_text(text)
     (folder / "binary.csv").write_bytes(bytes(range(256)) * 9)
+    (folder / "none.parquet").write_text("not a table\nat all\n")
+    (folder / "rows.json").write_text('[{"a": 1, "y": 0},\n {"a": 2, "y": 1}]')
+    (folder / "lines.csv").write_text('{"a": 1, "y": 0}\n{"a": 2, "y": 1}\n')
+    (folder / "page.csv").write_text("\n<!DOCTYPE html>\n<p>Not, found</p>\n")
+    (folder / "odd.csv").write_bytes(files["good.csv"].encode("utf-16")[:-1])
+    (folder / "cut.csv.xz").write_bytes(b"\xfd7zXZ\0 and so on")
+    # As R writes it, with a name in front of every row and none for those names.
+    (folder / "row_names.csv").write_text(files["good.csv"].replace("\n", "\nr1,").removesuffix("r1,"))
     (folder / "sheet.xlsx").write_bytes(b"PK\x03\x04 and so on")
     (folder / "cut.csv.gz").write_bytes(b"\x1f\x8b\x08\x00 and so on")
     (folder / "cut.parquet").write_bytes(b"PAR1 and so on")
@@ -302,6 +377,18 @@ MISTAKES = [
     ("fit binary.csv -t y", "it holds binary data"),
     ("fit sheet.xlsx -t y", "save it as CSV"),
     ("fit cut.csv.gz -t y", "the gzip file is damaged"),
+    ("fit cut.csv.xz -t y", "the xz file is damaged"),
+    ("fit none.parquet -t y", "none.parquet is no Parquet file, though it is called one."),
+    ("fit rows.json -t y", "rows.json is JSON, not a table"),
+    ("fit lines.csv -t y", "lines.csv is JSON, not a table"),
+    ("fit page.csv -t y", "page.csv is a web page, not a table"),
+    ("fit odd.csv -t y", "odd.csv is damaged: it is not all UTF-16."),
+    ("fit row_names.csv -t y", "there are 3 names, but rows with more fields"),
+    ("fit good.csv -t y --out good.csv", "--out good.csv would overwrite good.csv"),
+    ("report good.csv -t y --out ./good.csv", "would overwrite good.csv"),
+    ("fit good.csv -t y --out -", "--out needs the name of a file, got '-'"),
+    ("predict bare.skops good.csv --out good.csv", "--out good.csv would overwrite good.csv"),
+    ("predict bare.skops good.csv --out new.xlsx", "written as CSV, TSV or Parquet, not as xlsx."),
     ("fit cut.parquet -t y", "cut.parquet cannot be read as Parquet"),
     ("fit good.csv -t y --set colour=1", "LaconicClassifier has no setting 'colour'"),
     ("fit good.csv -t y --set tolerance=-1", "tolerance must be a positive number"),
@@ -588,6 +675,38 @@ def test_a_closed_pipe_ends_quietly(folder, fitted):
     process.stderr.close()
     process.wait()
     assert error == b""
+
+
+def test_results_go_where_they_are_sent(folder, fitted):
+    """To stdout by its other name, packed if the name says so, and nowhere if nobody is there."""
+    commands = [
+        ["predict", "people.skops", "people.csv", "-q", "-o", out] for out in ("-", "new.tsv.gz")
+    ]
+    runs = laconic_many(folder, *commands)
+    assert runs[0][:2] == [0, fitted[1]]
+    assert pd.read_csv(folder / "new.tsv.gz", sep="\t").equals(table_of(fitted[1]))
+    command = [sys.executable, "-m", "laconic", "inspect", "people.skops", "-q"]
+    many = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=environment()
+    )
+    many.stdout.close()  # before the first line
+    assert many.stderr.read() == b""
+    many.stderr.close()
+    assert many.wait() == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="streams are closed otherwise there")
+def test_closed_streams(folder, fitted):
+    shell = f"{sys.executable} -m laconic"
+    runs = [
+        subprocess.run(["sh", "-c", command], cwd=folder, env=environment(), capture_output=True)
+        for command in (
+            f"{shell} fit - -t y <&-",
+            f"{shell} predict people.skops people.csv -o quiet.csv 2>&-",
+        )
+    ]
+    assert runs[0].stderr == b"error: stdin is empty.\n"
+    assert (runs[1].returncode, (folder / "quiet.csv").read_text()) == (0, fitted[1])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")

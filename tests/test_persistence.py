@@ -356,6 +356,47 @@ def test_a_failure_leaves_the_old_file_alone(tmp_path, monkeypatch):
     assert [each.name for each in tmp_path.iterdir()] == ["m.skops"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there are neither modes nor pipes with names")
+def test_what_a_file_is_it_stays(tmp_path):
+    """Who may read it, a name as long as names can be, and a pipe, which is no place for a file."""
+    secret = tmp_path / ("m" * 249 + ".skops")
+    laconic.save(RVMClassifier(), secret)
+    secret.chmod(0o600)
+    laconic.save(RVMClassifier(), secret)
+    assert secret.stat().st_mode & 0o777 == 0o600
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    laconic.save(RVMClassifier(), pipe)
+    reader.join(timeout=10)
+    assert pipe.is_fifo()
+    (tmp_path / "read.skops").write_bytes(read[0])
+    assert isinstance(laconic.load(tmp_path / "read.skops"), RVMClassifier)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no limit to set")
+def test_a_disk_that_is_full_is_said_with_the_name_of_the_file(tmp_path):
+    code = """
+import resource, signal, sys
+import laconic
+from laconic.interop.persistence import write_whole
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+write_whole(b"old", "m.skops")
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    laconic.save(laconic.RVMClassifier(), "m.skops")
+except OSError as error:
+    sys.stdout.write(f"{error.filename} {open('m.skops').read()}")
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(laconic.__file__).parents[1])}
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=environment
+    )
+    assert run.stdout == "m.skops old", run.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["m.skops"]
+
+
 def test_saving_replaces_what_a_link_points_to(tmp_path):
     laconic.save(RVMClassifier(), tmp_path / "real")
     (tmp_path / "link").symlink_to(tmp_path / "real")

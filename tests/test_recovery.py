@@ -86,6 +86,25 @@ def test_wide_kernels_with_a_penalised_intercept_find_a_small_contrast(seed, sol
     assert model.fit(X, y).score(X, y) > 0.8
 
 
+@pytest.mark.parametrize("likelihood", ["probit", "logistic"])
+def test_features_that_nearly_separate_the_classes_are_kept(likelihood):
+    """No weight of theirs differs from zero by many standard errors, which are large."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(3000, 30))
+    y = rng.random(3000) < 1 / (1 + np.exp(-4 * X.sum(axis=1)))
+    model = SparseBayesClassifier(likelihood=likelihood).fit(X[:1000], y[:1000])
+    assert model.n_relevant_ == 30
+    assert model.score(X[1000:], y[1000:]) > 0.93
+
+
+def test_classes_that_are_few_of_many_rows_are_told_apart():
+    rng = np.random.default_rng(6)
+    means, y = rng.normal(size=(20, 15)), np.arange(3000) % 20
+    X = 1.1 * means[y] + rng.normal(size=(3000, 15))
+    model = SparseBayesClassifier().fit(X[:1000], y[:1000])
+    assert model.score(X[1000:], y[1000:]) > 0.8
+
+
 def test_the_support_of_a_classifier_is_recovered():
     counts = []
     for seed in SEEDS:

@@ -18,10 +18,15 @@ _MOST_CATEGORIES = 20
 _NAMES = 0.5
 # A column of text with at least this part of numbers is a column of numbers with slips in it.
 _MOSTLY = 0.9
+# A value at one end of a column that this part of its rows has, and that is this many times as far from
+# the others as those are from each other, stands for something else.
+_OFTEN, _FAR = 0.02, 3.0
 # The category of a missing value.
 _MISSING = "missing"
 _DATE = re.compile(
-    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T\s].*)?", re.DOTALL
+    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
+    r"|\d{1,2}[-/. ]+[^\W\d]{3,9}[-/., ]+(\d{4}|\d{2})|[^\W\d]{3,9}[. ]+\d{1,2},? \d{4})([T\s].*)?",
+    re.DOTALL,
 )
 _IDENTIFIER = re.compile(r"(^|[^a-zA-Z])([iI][dD]|idx|index|uuid|rownames?)$|[a-z]I[dD]$")
 
@@ -101,6 +106,8 @@ def plan_columns(
     if not plan.used:
         raise UserError("No column is left to predict the target from.")
     _say_missing(table, plan, terminal)
+    if not as_grid:
+        _say_placeholders(table, plan, terminal)
     return plan
 
 
@@ -162,8 +169,17 @@ def _uselessness(name: str, column: Any, distinct: int) -> str:
     if _IDENTIFIER.search(name) and not is_float_dtype(column) and column.is_unique:
         return f"an identifier; --keep {name!r} keeps it"
     if distinct > max(_MOST_CATEGORIES, _NAMES * len(known)):
-        return f"text with {distinct:,} distinct values; --keep {name!r} keeps it"
+        return f"text with {distinct:,} distinct values{_mixture(known)}; --keep {name!r} keeps it"
     return ""
+
+
+def _mixture(texts: Any) -> str:
+    """Return what to say of a text that is numbers for the most part."""
+    others = [text for text in texts if not _parses(text)]
+    if 2 * len(others) > len(texts):
+        return ""
+    most = max(dict.fromkeys(others), key=others.count)
+    return f", most of them numbers and some not (--missing {most!r} calls such a text missing)"
 
 
 def _say_left_out(plan: Plan, terminal: Terminal) -> None:
@@ -185,6 +201,32 @@ def _say_missing(table: Any, plan: Plan, terminal: Terminal) -> None:
         terminal.note(f"missing values replaced by the median: {listed(numbers)}.")
     if texts:
         terminal.note(f"missing values made a category of their own: {listed(texts)}.")
+
+
+def _say_placeholders(table: Any, plan: Plan, terminal: Terminal) -> None:
+    """Tell of numbers such as -999, beside which all others look the same; once for each of them."""
+    found: dict[str, list[str]] = {}
+    for name in plan.numbers:
+        values = _as_numbers(table[name]).to_numpy(dtype=np.float64, na_value=np.nan)
+        for end in _placeholders(values[np.isfinite(values)]):
+            found.setdefault(f"{end:.15g}", []).append(name)
+    for value, names in found.items():
+        terminal.note(
+            f"{listed(names)}: {value} is far from all other values; if it stands for a missing one, "
+            f"say --missing {value}."
+        )
+
+
+def _placeholders(values: Any) -> list[float]:
+    """Return the ends of a column that are no part of its range."""
+    found = []
+    for end in (values.min(), values.max()):
+        rest = values[values != end]
+        low, high = rest.min(initial=np.inf), rest.max(initial=-np.inf)
+        away = min(abs(end - low), abs(end - high))
+        if low < high and values.size - rest.size >= _OFTEN * values.size and away > _FAR * (high - low):
+            found.append(float(end))
+    return found
 
 
 def tidy(table: Any, numbers: Sequence[str], categories: Sequence[str]) -> Any:

@@ -48,16 +48,12 @@ class Terminal:
     @property
     def out(self) -> Any:
         """The console of results."""
-        from rich.console import Console
-
-        return Console(highlight=False)
+        return _console()
 
     @property
     def err(self) -> Any:
         """The console of everything else."""
-        from rich.console import Console
-
-        return Console(stderr=True, highlight=False)
+        return _console(stderr=True)
 
     def say(self, what: Any = "") -> None:
         """Show a part of the result to people."""
@@ -124,6 +120,17 @@ class Terminal:
             else:
                 self.err.print(f"error: {sentence(error)}", markup=False, style="red", soft_wrap=True)
             raise SystemExit(1) from None
+
+
+def _console(**where: Any) -> Any:
+    """Return a console that shows texts as they are: names of columns may look like markup."""
+    from rich.console import Console
+
+    class Plain(Console):  # type: ignore[misc]
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # for ``guard``; by itself it would end the process as a failure
+
+    return Plain(highlight=False, emoji=False, **where)
 
 
 def sentence(error: BaseException) -> str:

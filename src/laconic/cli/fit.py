@@ -72,7 +72,7 @@ def run_fit(
     """
     from ..interop.persistence import save
 
-    check_writable(out)
+    check_writable(out, source.path)
     data = read_data(source, terminal, as_grid=grid_shape is not None)
     estimator = make_model(
         model, data.task, kernel=kernel, grid_shape=grid_shape, seed=seed, settings=settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import sys
 from collections.abc import Sequence
@@ -10,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..interop.persistence import load, write_whole
 from .columns import columns_of, say_unknown, tidy
 from .console import Terminal, UserError, listed, several
-from .files import check_writable, write_whole
+from .files import check_writable
 from .tables import read_table
 
 
@@ -28,8 +30,6 @@ def load_pipeline(path: str) -> Any:
     Pipeline
     """
     from sklearn.pipeline import Pipeline
-
-    from ..interop.persistence import load
 
     if not Path(path).exists():
         raise UserError(f"{path}: no such file.")
@@ -62,8 +62,10 @@ def run_predict(
     missing : sequence of str
         More ways to write a missing value.
     """
+    out = None if out == "-" else out
     if out is not None:
-        check_writable(out)
+        _check_format(out)
+        check_writable(out, model, path)
     pipeline = load_pipeline(model)
     numbers, categories = columns_of(pipeline[0])
     table = read_table(path, terminal, missing, text=categories)
@@ -105,16 +107,24 @@ def _predictions(pipeline: Any, rows: Any, target: str) -> Any:
     return pd.DataFrame({target: mean, f"std({target})": std})
 
 
+def _check_format(out: str) -> None:
+    """Refuse to write a table under the name of what it is not."""
+    suffix = Path(out).suffix.lower()
+    if suffix in (".xls", ".xlsx", ".ods", ".json", ".html", ".skops"):
+        raise UserError(f"Predictions are written as CSV, TSV or Parquet, not as {suffix[1:]}.")
+
+
 def _write(table: Any, out: str | None) -> None:
-    delimiter = "\t" if out is not None and Path(out).suffix in (".tsv", ".tab") else ","
-    if out is not None and Path(out).suffix == ".parquet":
+    *_, before, suffix = ["", "", *Path(out or "").suffixes]
+    if out is not None and suffix == ".parquet":
         buffer = io.BytesIO()
         table.to_parquet(buffer, index=False)
         write_whole(buffer.getvalue(), out)
         return
-    text = table.to_csv(index=False, sep=delimiter, lineterminator="\n")
+    delimiter = "\t" if {suffix, before if suffix == ".gz" else ""} & {".tsv", ".tab"} else ","
+    text = table.to_csv(index=False, sep=delimiter, lineterminator="\n").encode()
     if out is None:
-        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.write(text)
         sys.stdout.flush()
     else:
-        write_whole(text.encode(), out)
+        write_whole(gzip.compress(text, mtime=0) if suffix == ".gz" else text, out)

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from ..interop.persistence import write_whole
 from . import figures
 from .compare import Result, compare, without_rare
 from .console import Terminal, UserError, several
 from .data import Data, Source, read_data
 from .evaluate import advise, as_records, cells, headers
-from .files import check_writable, write_whole
+from .files import check_writable
 from .fit import fit_pipeline, kept_rows
 from .inspect import Bars, describe, path_of, pictures, show
 from .models import make_model, sample_rows
@@ -55,7 +56,7 @@ def run_report(
     folds, models, max_rows
         As in :func:`~laconic.cli.evaluate.run_evaluate`.
     """
-    check_writable(out)
+    check_writable(out, source.path)
     data = without_rare(read_data(source, terminal, as_grid=grid_shape is not None), folds, terminal)
 
     def make() -> Any:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import sys
-import zlib
+import itertools
+import warnings
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .console import Terminal, UserError, listed, several
 from .numerals import read_numerals
+from .raw import encoding_of, read_bytes
 
 # What stands for a missing value. "None" and "-" do not: they are names of classes and of categories.
 _MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "<NA>", "?")
-_DELIMITERS = ",;\t|"
-# Lines, and bytes, from which the delimiter is told.
-_LINES, _HEAD = 20, 1 << 16
+_DELIMITERS = ",;\t| "
+# Lines from which the delimiter is told.
+_LINES = 20
 
 
 def read_table(
@@ -30,7 +29,7 @@ def read_table(
     Parameters
     ----------
     path : str
-        A file of CSV, TSV (also gzipped) or Parquet; ``"-"`` is stdin.
+        A file of CSV, TSV (also packed by gzip, bzip2 or xz) or Parquet; ``"-"`` is stdin.
     terminal : Terminal
         Gets the notes.
     missing : sequence of str
@@ -43,18 +42,9 @@ def read_table(
     pandas.DataFrame
     """
     name = "stdin" if path == "-" else path
-    raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    if raw[:2] == b"\x1f\x8b":
-        try:
-            raw = gzip.decompress(raw)
-        except (OSError, EOFError, zlib.error):
-            raise UserError(f"{name}: the gzip file is damaged.") from None
-    if not raw.strip():
-        raise UserError(f"{name} is empty.")
-    if raw[:4] == b"PAR1":
+    raw = read_bytes(path, name)
+    if raw.startswith(b"PAR1"):
         return _read_parquet(raw, name)
-    if raw[:2] == b"PK":
-        raise UserError(f"{name} is an archive or a spreadsheet, not a table: save it as CSV.")
     return _read_text(raw, name, terminal, missing, text)
 
 
@@ -79,33 +69,46 @@ def _read_text(
 ) -> Any:
     import pandas as pd
 
-    encoding = _encoding(raw, name, terminal)
-    head = raw[:_HEAD].decode(encoding, errors="ignore")
-    delimiter = _delimiter(head, name)
-    names = next(csv.reader(io.StringIO(head, newline=""), delimiter=delimiter))
+    encoding = encoding_of(raw, name, terminal)
+    lines = _first_lines(raw, encoding)
+    delimiter, above = _layout(lines, name)
+    if any(line.strip() for line in lines[:above]):
+        terminal.note(f"{name}: the names are in line {above + 1}; what stands above was left out.")
+    names, *cells = _split(lines[above:], delimiter)
     _check_names(names, name)
     if all(_is_number(cell) for cell in names):
         raise UserError(f"{name}: the first line has numbers, not names; put a line of names above it.")
+    missing = [*_MISSING, *missing]
     options: dict[str, Any] = {
-        "sep": delimiter,
+        "sep": r"\s+" if delimiter == " " else delimiter,
+        "skiprows": above,
         "encoding": encoding,
         "keep_default_na": False,
-        "na_values": [*_MISSING, *missing],
+        "na_values": missing,
         "low_memory": False,
         "dtype": dict.fromkeys(text, str),
         "index_col": False,
         "skipinitialspace": True,
         "skip_blank_lines": True,
         # A table with semicolons comes from where numbers have decimal commas, unless points are seen.
-        "decimal": "," if delimiter == ";" and not _has_points(head) else ".",
+        "decimal": "," if delimiter == ";" and not _has_points(cells) else ".",
     }
     try:
-        table = pd.read_csv(io.BytesIO(raw), **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the names
+            table = pd.read_csv(io.BytesIO(raw), **options)
+    except pd.errors.ParserWarning:
+        raise UserError(
+            f"{name}: there are {several(len(names), 'name')}, but rows with more fields; "
+            "give every column a name."
+        ) from None
     except pd.errors.ParserError as error:
         raise UserError(f"{name}: {_bad_row(str(error))}") from None
     if not len(table):
         raise UserError(f"{name} has names but no rows.")
     table.columns = [str(column).strip() for column in table.columns]
+    if table.iloc[:, -1].isna().any():
+        _say_short_rows(io.StringIO(raw.decode(encoding), newline=""), above, delimiter, name, terminal)
     numbered = [column for column in table.columns if column.startswith("Unnamed: ")]
     for column in numbered:
         if _counts_rows(table[column]):
@@ -113,7 +116,19 @@ def _read_text(
             terminal.note(f"{name}: a column without a name that numbers the rows was left out.")
         elif table[column].isna().all():
             table = table.drop(columns=column)  # a delimiter at the end of every line
-    return _with_numerals(table, name, terminal, text)
+    return _with_numerals(_trimmed(table, missing), name, terminal, text)
+
+
+def _trimmed(table: Any, missing: Sequence[str]) -> Any:
+    """Return the table without blanks around its texts: ``"no "`` is no class beside ``"no"``."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    for column in table.columns:
+        texts = table[column]
+        if not (is_numeric_dtype(texts) or is_bool_dtype(texts)):
+            trimmed = texts.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
+            table[column] = trimmed.mask(trimmed.isin(list(missing)))
+    return table
 
 
 def _with_numerals(table: Any, name: str, terminal: Terminal, text: Sequence[str]) -> Any:
@@ -132,38 +147,75 @@ def _with_numerals(table: Any, name: str, terminal: Terminal, text: Sequence[str
     return table
 
 
-def _encoding(raw: bytes, name: str, terminal: Terminal) -> str:
-    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "utf-16"
-    if b"\0" in raw[:_HEAD]:
-        raise UserError(f"{name} is not a table: it holds binary data.")
+# ---- what the first lines tell ----------------------------------------------------------------
+
+
+def _first_lines(raw: bytes, encoding: str) -> list[str]:
+    """Return the first lines, as long as they are: the names of many columns are a long line."""
+    text = io.TextIOWrapper(io.BytesIO(raw), encoding)
+    return [line.rstrip("\n") for line in itertools.islice(text, _LINES)]
+
+
+def _layout(lines: Sequence[str], name: str) -> tuple[str, int]:
+    """Return the delimiter, and how many lines stand above the names: blank ones and comments."""
+    above = next((k for k, line in enumerate(lines) if line.strip() and line[0] != "#"), 0)
+    delimiter = _delimiter(lines[above:], name)
+    if above and lines[above - 1].startswith("#"):
+        # Some write the names themselves as a comment.
+        widths = [len(row) for row in _split(lines[above - 1 : above + 1], delimiter)]
+        above -= widths[0] == widths[-1]
+    return delimiter, above
+
+
+def _split(lines: Iterable[str], delimiter: str) -> list[list[str]]:
+    """Return the fields of the lines that have any."""
+    stripped = (line.strip(" ") for line in lines) if delimiter == " " else lines
+    reader = csv.reader(stripped, delimiter=delimiter, skipinitialspace=True)
     try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError:
-        terminal.note(f"{name} is not UTF-8; it was read as Windows-1252.")
-        return "cp1252"
-    return "utf-8-sig"
+        return [row for row in reader if row]
+    except csv.Error:  # a field that never ends
+        return [[]]
 
 
-def _delimiter(head: str, name: str) -> str:
+def _delimiter(lines: Sequence[str], name: str) -> str:
     """Return what splits the first lines into the same number of fields, the most of them."""
-    lines = head.splitlines()[:_LINES]
     best, widest = "", 1
     for delimiter in _DELIMITERS:
-        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+        if delimiter == " " and best:
+            break  # blanks divide fields only where nothing else does
+        widths = [len(row) for row in _split(lines, delimiter)]
         steady = sum(width == widths[0] for width in widths) * 2 > len(widths)
         if steady and widths[0] > widest:
             best, widest = delimiter, widths[0]
-    if not best:
-        if len(lines) == 1 or not any(delimiter in lines[0] for delimiter in _DELIMITERS):
-            raise UserError(
-                f"{name} has one column only: a table needs a target and something to predict it from, "
-                "separated by commas, semicolons or tabs."
-            )
-        best = Counter(character for character in lines[0] if character in _DELIMITERS).most_common(1)[
-            0
-        ][0]
-    return best
+    if best:
+        return best
+    counts = Counter(character for character in lines[0] if character in _DELIMITERS.strip())
+    if len(lines) == 1 or not counts:
+        raise UserError(
+            f"{name} has one column only, {_shortened(lines[0])!r}: a table needs a target and "
+            "something to predict it from, separated by commas, semicolons or tabs."
+        )
+    return counts.most_common(1)[0][0]
+
+
+def _shortened(text: str, most: int = 40) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _say_short_rows(lines: Any, above: int, delimiter: str, name: str, terminal: Terminal) -> None:
+    """Tell of rows that end early: what they lack counts as missing."""
+    reader = csv.reader(itertools.islice(lines, above, None), delimiter=delimiter, skipinitialspace=True)
+    width, short = 0, []
+    for row in reader:
+        width = width or len(row)
+        if row and len(row) < width:
+            short.append(reader.line_num + above)
+    if short and delimiter != " ":
+        others = f", and so do {several(len(short) - 1, 'other')}" if short[1:] else ""
+        terminal.note(
+            f"{name}: line {short[0]} has fewer than {width} fields{others}; "
+            "what is not there counts as missing."
+        )
 
 
 def _check_names(names: Sequence[str], name: str) -> None:
@@ -181,9 +233,8 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _has_points(head: str) -> bool:
-    cells = (cell for row in csv.reader(head.splitlines()[1:_LINES], delimiter=";") for cell in row)
-    return any("." in cell and _is_number(cell) for cell in cells)
+def _has_points(rows: Sequence[Sequence[str]]) -> bool:
+    return any("." in cell and _is_number(cell) for row in rows for cell in row)
 
 
 def _bad_row(message: str) -> str:
@@ -238,7 +289,8 @@ def split_target(table: Any, target: str, name: str, terminal: Terminal) -> tupl
         table = table[known]  # the index still counts the rows of the file
     if table.shape[1] < 2:
         raise UserError(f"{name} has no column besides the target {target}.")
-    return table.drop(columns=target), table[target]
+    # True, false and a hole are objects; without the hole they are true and false again.
+    return table.drop(columns=target), table[target].infer_objects()
 
 
 def _nearest(target: str, columns: Any) -> str:

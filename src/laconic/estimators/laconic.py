@@ -62,7 +62,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
         Most kernels (or features for each output); ``None`` is 64, for more than two classes 200, or
-        one for 30 rows up to 200.
+        one for 30 rows up to 200; also 200 where the model would lose more than 0.1 nats otherwise.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
@@ -238,7 +238,8 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         Whether a feature may count for more than another in the distance between rows. It does if the
         weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
-        Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200.
+        Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200; also 200 where the
+        model would lose more than 0.1 nats otherwise, as where there is next to no noise.
     likelihood : "gaussian" or Gaussian, default="gaussian"
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconic.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True

@@ -65,6 +65,9 @@ _HARMLESS = (
 _LISTENERS = ("callbacks", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx")
 # The member of the archive that says who wrote it; skops itself takes no notice of it.
 _LABEL = "laconic.json"
+# Characters of a file's name in that of its draft: file systems allow 255 bytes, of which the draft
+# needs 34 for itself, and a character may take four.
+_LONGEST = 50
 
 
 def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = False) -> None:
@@ -110,11 +113,11 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = Fal
     sio = _skops()
     if not isinstance(model, BaseEstimator) or isinstance(model, type):
         raise TypeError(f"save needs a model, got {type(model).__name__}.")
-    target = Path(os.path.realpath(path))  # what a link points to is replaced, not the link
-    if target.is_dir():
+    folder = Path(os.path.realpath(path)).parent
+    if Path(path).is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the file's name too.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {target.parent} to save in.")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder} to save in.")
     silent = _without_listeners(_slim(model) if slim else model)
     try:
         data = sio.dumps(silent, compression=ZIP_DEFLATED)
@@ -131,7 +134,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = Fal
     archive = io.BytesIO(data)
     with ZipFile(archive, "a", ZIP_DEFLATED) as file:
         file.writestr(_LABEL, json.dumps({"laconic": _version()}))
-    _replace(target, archive.getvalue())
+    write_whole(archive.getvalue(), path)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -314,15 +317,32 @@ def _parts(thing: Any, seen: set[int]) -> Iterator[Any]:
         yield from _parts(part, seen)
 
 
-def _replace(target: Path, data: bytes) -> None:
-    """Write a file beside the target and let it take the target's place when it is complete."""
-    beside = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+def write_whole(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a file as a whole or not at all: what was there stays until all is written.
+
+    Parameters
+    ----------
+    data : bytes
+    path : str or path
+        What a link points to is replaced, not the link; a device or a pipe is written to.
+    """
+    if Path(path).exists() and not Path(path).is_file():
+        Path(path).write_bytes(data)
+        return
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name[:_LONGEST]}.{uuid.uuid4().hex}")
     try:
         with beside.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        if target.exists():
+            beside.chmod(target.stat().st_mode & 0o7777)  # who was allowed to read it still is
         os.replace(beside, target)
+    except OSError as error:
+        if error.errno is not None:
+            error.filename = str(path)  # and not the draft's, which nobody knows
+        raise
     finally:
         beside.unlink(missing_ok=True)
 

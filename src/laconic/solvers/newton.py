@@ -36,7 +36,8 @@ class Newton(Component):
         Where to begin. ``"l1"`` solves a convex lasso problem at the noise's own level first, without
         a parameter and in the columns' own units; ``"ridge"`` spreads the weight over all columns.
         ``"auto"`` takes ``"l1"`` for priors that absorb zeros and ``"ridge"`` for the others; features
-        that are outnumbered twenty to one by observations start where the likelihood alone puts them.
+        that are outnumbered twenty to one by observations start where the likelihood alone puts them,
+        unless that is nearly at infinity.
     rate : float, optional
         Rate of the lasso start, as a part of the universal threshold ``sqrt(2 log p)`` in standard
         errors; by default what has recovered known models best, and for kernels on few rows two of

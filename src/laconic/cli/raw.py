@@ -1,0 +1,116 @@
+"""The bytes of a table: unpacked, and called by their name where they are no table."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+from .console import Terminal, UserError
+
+# How a packed file begins, how that is called, and who unpacks it.
+_PACKED: tuple[tuple[bytes, str, Any], ...] = (
+    (b"\x1f\x8b", "gzip", gzip.decompress),
+    (b"BZh", "bzip2", bz2.decompress),
+    (b"\xfd7zXZ\0", "xz", lzma.decompress),
+)
+# What people take for a table, by how it begins.
+_NO_TABLES = (
+    (b"PK", "an archive or a spreadsheet"),
+    (b"\xd0\xcf\x11\xe0", "a spreadsheet"),
+    (b"<!doctype", "a web page"),
+    (b"<html", "a web page"),
+    (b"<?xml", "XML"),
+)
+# The marks at the beginning of a text that say how it is encoded; the longer ones first.
+_MARKS = (
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+)
+# Bytes in which binary data betray themselves.
+_HEAD = 1 << 16
+
+
+def read_bytes(path: str, name: str) -> bytes:
+    """Return what is in a file, unpacked.
+
+    Parameters
+    ----------
+    path : str
+        ``"-"`` is stdin.
+    name : str
+        What the file is called in a sentence.
+
+    Returns
+    -------
+    bytes
+        Of something that may be a table.
+    """
+    raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    for mark, how, unpack in _PACKED:
+        if raw.startswith(mark):
+            try:
+                raw = unpack(raw)
+            except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):
+                raise UserError(f"{name}: the {how} file is damaged.") from None
+            break
+    if not raw.strip():
+        raise UserError(f"{name} is empty.")
+    start = raw[:_HEAD].lstrip().lower()
+    for mark, what in _NO_TABLES:
+        if start.startswith(mark.lower()):
+            raise UserError(f"{name} is {what}, not a table: save it as CSV.")
+    if _is_json(raw.strip()):
+        raise UserError(f"{name} is JSON, not a table: save it as CSV.")
+    if Path(path).suffix.lower() in (".parquet", ".pq") and not raw.startswith(b"PAR1"):
+        raise UserError(f"{name} is no Parquet file, though it is called one.")
+    return raw
+
+
+def _is_json(raw: bytes) -> bool:
+    """Return whether a text, or its first line, is an object or a list of JSON."""
+    if raw[:1] not in (b"{", b"["):
+        return False
+    for text in (raw.split(b"\n", 1)[0], raw):
+        try:
+            json.loads(text)
+        except ValueError:
+            continue
+        return True
+    return False
+
+
+def encoding_of(raw: bytes, name: str, terminal: Terminal) -> str:
+    """Return how a text is encoded, or say that it is none.
+
+    Parameters
+    ----------
+    raw : bytes
+    name : str
+        What the file is called in a sentence.
+    terminal : Terminal
+        Gets a note where it had to be guessed.
+
+    Returns
+    -------
+    str
+    """
+    encoding = next((encoding for mark, encoding in _MARKS if raw.startswith(mark)), "utf-8")
+    if encoding.startswith("utf-8") and b"\0" in raw[:_HEAD]:
+        raise UserError(f"{name} is not a table: it holds binary data.")
+    try:
+        raw.decode(encoding)
+    except UnicodeDecodeError:
+        if not encoding.startswith("utf-8"):
+            raise UserError(f"{name} is damaged: it is not all {encoding.upper()}.") from None
+        terminal.note(f"{name} is not UTF-8; it was read as Windows-1252.")
+        return "cp1252"
+    return encoding
