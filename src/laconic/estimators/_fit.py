@@ -11,6 +11,7 @@ import numpy as np
 from .._protocols import Index, Likelihood, Prior
 from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian
+from ..relevance import turned
 from ..solvers import Problem, Record, Solution, Solver, State, Status, solve
 from ._callbacks import Reporter
 from ._intercept import misses_intercept, surely_needs_intercept
@@ -133,7 +134,7 @@ def fit_relevance(
     """
 
     def search(problem: Problem) -> Fit:
-        answer = solve(problem, solver, max_iter=max_iter, tol=tol, callback=report)
+        answer = solve(turned(problem), solver, max_iter=max_iter, tol=tol, callback=report)
         state: Any = answer.state.in_order(problem)  # type: ignore[attr-defined]
         columns, posterior = state.columns, GaussianPosterior.from_ridge(state.posterior)
         if not state.w.any():  # nothing to say, and no precision that could say it

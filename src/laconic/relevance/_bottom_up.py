@@ -88,7 +88,7 @@ def nothing(problem: Problem) -> Estimate:
 def look(problem: Problem, state: Estimate) -> Estimate:
     """Return the estimate after one look at all columns."""
     mode, active = state.mode, state.active
-    gain, alpha, length = worth(mode, problem.design)
+    gain, alpha, length = worth(mode, active, problem.design)
     gain[active] = 0.0
     chosen = _unlike(problem.design, mode.r, gain, length)
     for size in (chosen.size, 1):  # all at once, or at least the best
@@ -104,17 +104,14 @@ def look(problem: Problem, state: Estimate) -> Estimate:
     return Estimate.of(mode, active, problem.design.shape[1], compared=state.compared)
 
 
-def worth(mode: Mode, design: Design) -> tuple[Array, Array, Array]:
+def worth(mode: Mode, active: Index, design: Design) -> tuple[Array, Array, Array]:
     """Return what each column would add to the log evidence, at which precision, and its length."""
     r = mode.r
-    square = design.square_rmatvec(r)
-    s = square
-    if mode.problem.intercept:
-        s = s - design.rmatvec(r) ** 2 / r.sum()
+    square, level = design.square_rmatvec(r), design.rmatvec(r)
+    s = square - level**2 / r.sum() if mode.problem.intercept else square
     if mode.w.size:
-        inside = mode.problem.design.matvec(np.eye(mode.w.size)) - mode.ridge.centre
-        shared = design.rmatvec(r[:, None] * inside)
-        whitened = mode.ridge.factor.whiten(mode.ridge.root[:, None] * shared.T)
+        shared = design.gram_rows(active, r) - np.outer(mode.ridge.centre, level)
+        whitened = mode.ridge.factor.whiten(mode.ridge.root[:, None] * shared)
         s = s - np.einsum("ij,ij->j", whitened, whitened)
     q2 = design.rmatvec(mode.problem.weight * mode.slope) ** 2
     pays = (s > _IN_SPAN * square) & (q2 > s)
@@ -133,8 +130,7 @@ def _unlike(design: Design, r: Array, gain: Array, length: Array) -> Index:
     while gain.any() and len(chosen) < _BATCH:
         best = int(np.argmax(gain))
         chosen.append(best)
-        column = design.keep(np.array([best])).matvec(np.ones(1))
-        product = np.abs(design.rmatvec(r * column))
+        product = np.abs(design.gram_rows(np.array([best]), r)[0])
         gain[product > _ALIKE * length * length[best]] = 0.0
         gain[best] = 0.0
     return np.array(chosen, dtype=np.intp)
