@@ -13,8 +13,9 @@ from ..solvers import Problem
 from ._mode import Mode, find_mode
 from ._settle import settle
 
-# Columns tried together after one look at all of them, at the most. Kernels that are tried one by one
-# crawl along the rows; many at once show the way, and those that were not needed go again.
+# Columns tried together after one look at all of them, at the most, or half as many as are in. Kernels
+# that are tried one by one crawl along the rows; many at once show the way, and those that were not
+# needed go again.
 _BATCH = 32
 # Two columns at least this much alike are not both tried after one look.
 _ALIKE = 0.95
@@ -90,7 +91,7 @@ def look(problem: Problem, state: Estimate) -> Estimate:
     mode, active = state.mode, state.active
     gain, alpha, length = worth(mode, active, problem.design)
     gain[active] = 0.0
-    chosen = _unlike(problem.design, mode.r, gain, length)
+    chosen = _unlike(problem.design, mode.r, gain, length, max(_BATCH, active.size // 2))
     for size in (chosen.size, 1):  # all at once, or at least the best
         some = chosen[:size]
         if some.size:
@@ -110,8 +111,9 @@ def worth(mode: Mode, active: Index, design: Design) -> tuple[Array, Array, Arra
     square, level = design.square_rmatvec(r), design.rmatvec(r)
     s = square - level**2 / r.sum() if mode.problem.intercept else square
     if mode.w.size:
-        shared = design.gram_rows(active, r) - np.outer(mode.ridge.centre, level)
-        whitened = mode.ridge.factor.whiten(mode.ridge.root[:, None] * shared)
+        primal = mode.ridge if mode.ridge.dual is None else mode.quadratic().ridge(1 / mode.alpha)
+        shared = design.gram_rows(active, r) - np.outer(primal.centre, level)
+        whitened = primal.factor.whiten(primal.root[:, None] * shared)
         s = s - np.einsum("ij,ij->j", whitened, whitened)
     q2 = design.rmatvec(mode.problem.weight * mode.slope) ** 2
     pays = (s > _IN_SPAN * square) & (q2 > s)
@@ -120,14 +122,14 @@ def worth(mode: Mode, active: Index, design: Design) -> tuple[Array, Array, Arra
     return 0.5 * (ratio - 1 - np.log(ratio)), alpha, np.sqrt(np.maximum(square, 0.0))
 
 
-def _unlike(design: Design, r: Array, gain: Array, length: Array) -> Index:
+def _unlike(design: Design, r: Array, gain: Array, length: Array, most: int) -> Index:
     """Return the columns that promise most, none of them much like one before it.
 
     Alike is a matter of the rows that count, as often as they count.
     """
     gain = np.where(gain > COARSE / _BATCH, gain, 0.0)  # a batch of less would end the search
     chosen: list[int] = []
-    while gain.any() and len(chosen) < _BATCH:
+    while gain.any() and len(chosen) < most:
         best = int(np.argmax(gain))
         chosen.append(best)
         product = np.abs(design.gram_rows(np.array([best]), r)[0])

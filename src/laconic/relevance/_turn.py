@@ -14,6 +14,8 @@ from ..solvers import Problem
 
 # Rows are turned where that leaves half of them at the most.
 _WORTHWHILE = 2
+# A target that varies by less than this part of itself would lose what it says to rounding.
+_FLAT = 1e-6
 # Columns at the most whose Gram matrix is made as a whole.
 _MOST = 2_000
 
@@ -34,7 +36,7 @@ def turned(problem: Problem) -> Problem:
     if h > min(n, _MOST):
         return problem
     gram = design.gram(problem.weight)
-    if n < _WORTHWHILE * h:
+    if n < _WORTHWHILE * h or np.ptp(problem.y) <= _FLAT * np.abs(problem.y).max():
         return problem
     corner = _triangle(problem, gram)
     total = float(problem.weight.sum())
@@ -54,9 +56,10 @@ def _triangle(problem: Problem, gram: Array) -> Array:
     for k, place in enumerate((0, -1)):
         whole[place, 1:-1] = whole[1:-1, place] = sides[:, k]
         whole[place, [0, -1]] = corners[k]
-    root = Triangle.exact(whole)
+    length = np.sqrt(np.maximum(whole.diagonal(), np.finfo(float).tiny))  # units are no lack of digits
+    root = Triangle.exact(whole / length[:, None] / length)
     if root is not None:
-        return root.lower.T
+        return np.asarray(root.lower.T * length)
     rows = np.column_stack([ends[:, 0], design.matvec(np.eye(design.shape[1])), y])
     return thin_qr(np.sqrt(weight)[:, None] * rows)[1]
 
