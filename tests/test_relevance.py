@@ -21,7 +21,16 @@ from laconic.design.build import _Recent
 from laconic.likelihoods import Gaussian, Logistic, Probit
 from laconic.linalg import Quadratic, ridge_dual, ridge_primal
 from laconic.priors import Jeffreys
-from laconic.relevance import Belief, Evidence, Sequential, Variational, _settle, _top_down, turned
+from laconic.relevance import (
+    Belief,
+    Evidence,
+    Sequential,
+    Variational,
+    _settle,
+    _top_down,
+    fit_shared,
+    turned,
+)
 from laconic.relevance._bottom_up import _unlike, worth
 from laconic.relevance._mode import find_mode
 from laconic.relevance._pace import Pace
@@ -996,3 +1005,39 @@ def test_worth_of_more_columns_than_rows_span():
     by_columns, alpha_by_columns, _ = worth(replace(mode, ridge=primal), inside, problem.design)
     np.testing.assert_allclose(gain, by_columns)
     np.testing.assert_allclose(alpha, alpha_by_columns)
+
+
+def test_a_regression_starts_with_room_but_not_without_noise():
+    """All columns under less than the best precision, as long as what they leave tells of the noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.normal(size=60)
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 16)
+    problem = Problem(DenseDesign(K), y, Gaussian(), Jeffreys(), np.ones(60), True, True)
+    start = Evidence().init(problem).mode
+    assert not start.starved
+    assert Evidence().init(replace(problem, kernels=False)).mode.alpha[0] < start.alpha[0]
+
+
+def hills(n, seed=0):
+    """Return rows, values and true values of a surface that few wide kernels make only together."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, size=(n, 2))
+    f = np.sin(X[:, 0]) * np.cos(1.5 * X[:, 1])
+    return X, f + 0.1 * rng.normal(size=n), f
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_that_are_large_only_together_find_each_other(seed):
+    X, y, f = hills(320, seed)
+    model = RVMRegressor(inference="evidence").fit(X, y)
+    assert np.sqrt(np.mean((model.predict(X) - f) ** 2)) < 0.05
+    assert model.noise_variance_ == pytest.approx(0.01, rel=0.3)
+
+
+def test_hundreds_of_columns_come_to_rest_too(monkeypatch):
+    monkeypatch.setattr(_top_down, "_FEW", 2)
+    X, y, _ = hills(120)
+    model = RVMRegressor(inference="evidence", max_iter=150).fit(X, y)
+    assert model.status_.converged
+    assert model.n_relevant_ > 2

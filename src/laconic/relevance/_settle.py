@@ -41,8 +41,10 @@ class Local:
         """``gamma = 1 - alpha Sigma_kk``, kept below one so that it can be divided by."""
         return np.clip(self.answer.learnt(), 0.0, 1 - 1e-12)
 
-    def doomed(self) -> Index:
+    def doomed(self, price: float = 0.0) -> Index:
         r"""Return the columns whose best precision, the others given, is infinite; the worst first.
+
+        And those that are worth less than ``price`` nats.
 
         In Tipping and Faul's terms [TF03]_ :math:`q^2 \le s`, with :math:`s = \alpha\gamma/(1-\gamma)`
         and :math:`q = \alpha w/(1-\gamma)`; what such a column costs is
@@ -56,7 +58,7 @@ class Local:
         used = self.alpha * self.answer.weights**2 / (1 - self.learnt)
         worth = 0.5 * (np.log1p(-self.learnt) + used)
         order = np.argsort(worth)
-        return order[used[order] <= self.learnt[order]]
+        return order[(used <= self.learnt)[order] | (worth < price)[order]]
 
     def newton(self) -> Array:
         """Return Newton's step in the logarithms of the precisions."""
@@ -88,7 +90,7 @@ def _uphill(curvature: Array, slope: Array) -> Array:
     return np.asarray(vectors @ ((vectors.T @ slope) / values))
 
 
-def settle(quadratic: Quadratic, alpha: Array, *, tol: float) -> tuple[Array, Index]:
+def settle(quadratic: Quadratic, alpha: Array, *, tol: float, price: float = 0.0) -> tuple[Array, Index]:
     """Return the precisions of greatest evidence and the columns that keep a finite one.
 
     Newton's method on all of them together; a column that would rather be gone goes at once, since the
@@ -101,11 +103,17 @@ def settle(quadratic: Quadratic, alpha: Array, *, tol: float) -> tuple[Array, In
         Where to start.
     tol : float
         A step that gains less than this many nats is the last.
+    price : float, default=0.0
+        Nats that a column has to be worth to stay, once such a step would be the last.
     """
-    kept, here = np.arange(alpha.size), Local.at(quadratic, alpha)
+    kept, here, gain = np.arange(alpha.size), Local.at(quadratic, alpha), np.inf
     for _ in range(_ROUNDS):
-        gone = here.doomed()[: max(1, here.alpha.size // _AT_ONCE)]
+        settled = gain <= tol
+        gone = here.doomed(price if settled else 0.0)[: max(1, here.alpha.size // _AT_ONCE)]
+        if settled and not (price and gone.size):
+            break
         if gone.size:
+            gain = np.inf
             stay = np.delete(np.arange(here.alpha.size), gone)
             quadratic, kept = quadratic.keep(stay), kept[stay]
             here = Local.at(quadratic, here.alpha[stay])
@@ -121,8 +129,6 @@ def settle(quadratic: Quadratic, alpha: Array, *, tol: float) -> tuple[Array, In
         else:
             break
         gain, here = there.value - here.value, there
-        if gain <= tol:
-            break
     return here.alpha, kept
 
 
