@@ -28,7 +28,6 @@ from laconic.relevance import (
     Variational,
     _settle,
     _top_down,
-    fit_shared,
     turned,
 )
 from laconic.relevance._bottom_up import _unlike, worth

@@ -58,7 +58,10 @@ class Local:
         used = self.alpha * self.answer.weights**2 / (1 - self.learnt)
         worth = 0.5 * (np.log1p(-self.learnt) + used)
         order = np.argsort(worth)
-        return order[(used <= self.learnt)[order] | (worth < price)[order]]
+        gone = used <= self.learnt
+        if price:  # below zero may only be far from where its precision would settle
+            gone |= worth < price
+        return order[gone[order]]
 
     def newton(self) -> Array:
         """Return Newton's step in the logarithms of the precisions."""
