@@ -3,6 +3,7 @@
 from ._belief import Belief
 from ._bottom_up import Estimate
 from ._mode import Mode, find_mode, refit_by_degrees
+from ._occam import supported
 from ._start import first_precision
 from ._turn import turned
 from .evidence import Evidence
@@ -23,5 +24,6 @@ __all__ = [
     "leave_one_out",
     "refit_by_degrees",
     "row_products",
+    "supported",
     "turned",
 ]
