@@ -1114,3 +1114,11 @@ def test_values_that_are_noise_are_predicted_by_their_mean():
             np.testing.assert_allclose(model.predict(X[:3]), y.mean())
             assert model.noise_variance_ == pytest.approx(y.var(ddof=1))
     assert kept <= 1
+
+
+@pytest.mark.parametrize("inference", ["sequential", "evidence"])
+def test_rows_that_count_very_often_are_learnt_without_a_warning(inference):
+    X, y = make_ripley(80, random_state=0)
+    with np.errstate(over="raise", invalid="raise"):
+        model = RVMClassifier(inference=inference).fit(X, y, np.full(80, 1e12))
+    assert model.score(X, y) == 1.0

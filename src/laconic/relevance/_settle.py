@@ -41,6 +41,11 @@ class Local:
         """``gamma = 1 - alpha Sigma_kk``, kept below one so that it can be divided by."""
         return np.clip(self.answer.learnt(), 0.0, 1 - 1e-12)
 
+    @cached_property
+    def scaled(self) -> Array:
+        """The weights in their prior's deviations; by themselves they may be beyond squaring."""
+        return np.asarray(self.answer.weights / self.answer.root)
+
     def doomed(self, price: float = 0.0) -> Index:
         r"""Return the columns whose best precision, the others given, is infinite; the worst first.
 
@@ -55,7 +60,7 @@ class Local:
         .. [TF03] M. Tipping, A. Faul, Fast marginal likelihood maximisation for sparse Bayesian models,
            AISTATS 2003.
         """
-        used = self.alpha * self.answer.weights**2 / (1 - self.learnt)
+        used = self.scaled**2 / (1 - self.learnt)
         worth = 0.5 * (np.log1p(-self.learnt) + used)
         order = np.argsort(worth)
         gone = used <= self.learnt
@@ -65,12 +70,12 @@ class Local:
 
     def newton(self) -> Array:
         """Return Newton's step in the logarithms of the precisions."""
-        root = self.answer.factor.whiten(np.diag(self.answer.root))
-        Sigma, a = root.T @ root, self.alpha
-        aw = a * self.answer.weights
-        slope = 0.5 * (self.learnt - aw * self.answer.weights)
-        H = 0.5 * np.outer(a, a) * Sigma**2 + np.outer(aw, aw) * Sigma
-        H.flat[:: a.size + 1] -= 0.5 * (a * np.diag(Sigma) + aw * self.answer.weights)
+        # S = Sigma in units of the prior's deviations, so between 0 and 1.
+        root, u2 = self.answer.factor.inverse_root, self.scaled**2
+        S = root.T @ root
+        slope = 0.5 * (self.learnt - u2)
+        H = (0.5 * S + np.outer(self.scaled, self.scaled)) * S
+        H.flat[:: u2.size + 1] -= 0.5 * (S.diagonal() + u2)
         step = _uphill(-H, slope)
         return np.asarray(step * min(1.0, _LEAP / max(np.abs(step).max(initial=0.0), 1e-300)))
 
