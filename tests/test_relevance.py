@@ -1,5 +1,7 @@
 """Relevance vector machines against explicit matrices, finite differences and each other."""
 
+from dataclasses import replace
+
 import mpmath
 import numpy as np
 import pytest
@@ -19,7 +21,15 @@ from laconic.design.build import _Recent
 from laconic.likelihoods import Gaussian, Logistic, Probit
 from laconic.linalg import Quadratic, ridge_dual, ridge_primal
 from laconic.priors import Jeffreys
-from laconic.relevance import Belief, Evidence, Sequential, Variational, _top_down
+from laconic.relevance import (
+    Belief,
+    Evidence,
+    Sequential,
+    Variational,
+    _settle,
+    _top_down,
+    turned,
+)
 from laconic.relevance._bottom_up import _unlike, worth
 from laconic.relevance._mode import find_mode
 from laconic.relevance._pace import Pace
@@ -566,7 +576,7 @@ def test_no_column_would_pay_for_itself_in_the_end(kind, solver):
     K = np.exp(-0.5 * (x[:, None] - x) ** 2)
     problem = Problem(DenseDesign(K), y, LIKELIHOODS[kind], Jeffreys(), np.ones(60), True)
     state = solve(problem, solver, **TOP).state
-    gain, _, _ = worth(state.mode, problem.design)
+    gain, _, _ = worth(state.mode, state.active, problem.design)
     gain[state.active] = 0.0
     assert gain.max() <= 0.5
     assert Local.at(state.mode.quadratic(), state.mode.alpha).doomed().size == 0
@@ -679,7 +689,7 @@ def test_worth_is_what_a_column_adds_to_the_evidence(seed, inside, intercept):
         changed = np.where(np.arange(12) == k, value, alpha)
         return naive.log_evidence_gaussian(Phi, y, changed, 0.3, intercept)
 
-    gain, best, _ = worth(mode, problem.design)
+    gain, best, _ = worth(mode, np.arange(inside), problem.design)
     now = evidence(0, alpha[0])
     assert mode.objective == pytest.approx(now, rel=1e-8)
     paid = 0
@@ -911,7 +921,7 @@ def test_the_mode_of_a_quadratic_takes_one_solve():
 
 def test_columns_that_promise_nothing_are_not_tried():
     design, r = DenseDesign(np.eye(5)), np.ones(5)
-    chosen = _unlike(design, r, np.array([0.0, 1e-4, 3.0, 0.5, 1e-5]), np.ones(5))
+    chosen = _unlike(design, r, np.array([0.0, 1e-4, 3.0, 0.5, 1e-5]), np.ones(5), 5)
     np.testing.assert_array_equal(chosen, [2, 3])
 
 
@@ -921,3 +931,112 @@ def test_a_column_looked_at_in_passing_does_not_displace_the_working_set():
     for index in ([3, 5, 8], [7], [5, 8, 9, 3]):
         np.testing.assert_array_equal(recent(np.array(index))[0], index)
     assert asked == [[3, 5, 8], [7], [9]]
+
+
+def check_turned(problem, few):
+    """Check that nothing that a regression is told about its rows has changed."""
+    assert few.y.size == problem.design.shape[1] + 2
+    one = [np.ones_like(each.y) for each in (problem, few)]
+    for old, new in ((one[0], one[1]), (problem.y, few.y)):
+        np.testing.assert_allclose(few.weight @ new**2, problem.weight @ old**2)
+        seen = problem.design.rmatvec(problem.weight * old)
+        atol = 1e-10 * np.abs(seen).max()
+        np.testing.assert_allclose(few.design.rmatvec(few.weight * new), seen, atol=atol)
+    np.testing.assert_allclose(few.weight @ few.y, problem.weight @ problem.y)
+    gram = problem.design.gram(problem.weight)
+    matrix = few.design.matrix
+    np.testing.assert_allclose(
+        matrix.T @ (few.weight[:, None] * matrix), gram, atol=1e-10 * np.abs(gram).max()
+    )
+    np.testing.assert_array_equal(few.design.gram(few.weight), gram)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weight", [None, "counts"])
+@pytest.mark.parametrize("solver", [Sequential(), Evidence(), Variational()])
+def test_rows_of_a_regression_are_turned_into_few_that_say_the_same(solver, weight, intercept):
+    problem = ask("gaussian", 90, 12, intercept=intercept, weight=weight)
+    few = turned(problem)
+    check_turned(problem, few)
+    many, other = (solve(each, solver, **TOP).state for each in (problem, few))
+    assert other.objective == pytest.approx(many.objective, abs=1e-6)
+    np.testing.assert_allclose(other.w, many.w, atol=1e-4 * np.abs(many.w).max())
+    assert other.likelihood.noise == pytest.approx(many.likelihood.noise, rel=1e-4)
+
+
+def test_columns_that_repeat_each_other_are_turned_by_reflections():
+    problem = ask("gaussian", 60, 5)
+    twice = np.column_stack([problem.design.matrix, problem.design.matrix[:, :2], np.zeros(60)])
+    problem = replace(problem, design=DenseDesign(twice))
+    check_turned(problem, turned(problem))
+
+
+@pytest.mark.parametrize(("kind", "n"), [("logistic", 90), ("gaussian", 20), ("gaussian", 10)])
+def test_rows_stay_as_they_are_where_turning_is_wrong_or_wins_nothing(kind, n):
+    problem = ask(kind, n, 12)
+    assert turned(problem) is problem
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_newtons_step_is_a_triangle_where_the_evidence_is_concave(seed, monkeypatch):
+    quadratic, best = quadratic_of(seed=seed)
+    here, there = Local.at(quadratic, best), Local.at(quadratic, best * 1e4)
+    step = there.newton()
+    assert np.isfinite(step).all()
+
+    def no_eigenvalues(matrix):
+        raise AssertionError
+
+    monkeypatch.setattr(_settle, "symmetric_eigen", no_eigenvalues)
+    assert np.abs(here.newton()).max() < 1e-2
+    with pytest.raises(AssertionError):
+        there.newton()
+
+
+def test_worth_of_more_columns_than_rows_span():
+    """The solution is then known by the rows; what the others would add is the same."""
+    problem = ask("fixed", 12, 30)
+    inside = np.arange(20)
+    mode = find_mode(problem.keep(inside), np.full(20, 0.5), problem.likelihood, np.zeros(20), 0.0)
+    assert mode.ridge.dual is not None
+    primal = mode.quadratic().ridge(1 / mode.alpha)
+    gain, alpha, _ = worth(mode, inside, problem.design)
+    by_columns, alpha_by_columns, _ = worth(replace(mode, ridge=primal), inside, problem.design)
+    np.testing.assert_allclose(gain, by_columns)
+    np.testing.assert_allclose(alpha, alpha_by_columns)
+
+
+def test_a_regression_starts_with_room_but_not_without_noise():
+    """All columns under less than the best precision, as long as what they leave tells of the noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.normal(size=60)
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 16)
+    problem = Problem(DenseDesign(K), y, Gaussian(), Jeffreys(), np.ones(60), True, True)
+    start = Evidence().init(problem).mode
+    assert not start.starved
+    assert Evidence().init(replace(problem, kernels=False)).mode.alpha[0] < start.alpha[0]
+
+
+def hills(n, seed=0):
+    """Return rows, values and true values of a surface that few wide kernels make only together."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, size=(n, 2))
+    f = np.sin(X[:, 0]) * np.cos(1.5 * X[:, 1])
+    return X, f + 0.1 * rng.normal(size=n), f
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_that_are_large_only_together_find_each_other(seed):
+    X, y, f = hills(320, seed)
+    model = RVMRegressor(inference="evidence").fit(X, y)
+    assert np.sqrt(np.mean((model.predict(X) - f) ** 2)) < 0.05
+    assert model.noise_variance_ == pytest.approx(0.01, rel=0.3)
+
+
+def test_hundreds_of_columns_come_to_rest_too(monkeypatch):
+    monkeypatch.setattr(_top_down, "_FEW", 2)
+    X, y, _ = hills(120)
+    model = RVMRegressor(inference="evidence", max_iter=150).fit(X, y)
+    assert model.status_.converged
+    assert model.n_relevant_ > 2

@@ -15,6 +15,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -1077,3 +1078,47 @@ def test_without_augmentation_the_mean_is_that_of_predict():
     model = RVMRegressor(gamma=1 / 18).fit(X, y)
     np.testing.assert_array_equal(model.predict_dist(X, augment=False)[0], model.predict(X))
     assert np.abs(model.predict_dist(X)[0] - model.predict(X)).max() > 1e-6
+
+
+@pytest.mark.parametrize("inference", ["sequential", "evidence"])
+@pytest.mark.parametrize("share", [0.5, 0.3])
+def test_labels_drawn_by_lot_need_no_kernels(inference, share):
+    losses = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(1_100, 10)), (rng.uniform(size=1_100) < share).astype(int)
+        model = RVMClassifier(inference=inference).fit(X[:100], y[:100])
+        assert model.n_relevant_ > 0 or "none is left" in model.status_.message
+        by_frequency = log_loss(y[100:], np.full(1_000, y[:100].mean()))
+        losses.append(log_loss(y[100:], model.predict_proba(X[100:])[:, 1]) - by_frequency)
+    assert np.mean(losses) < 0.03
+
+
+@pytest.mark.parametrize("inference", ["sequential", "evidence"])
+@pytest.mark.parametrize("seed", range(3))
+def test_few_rows_of_real_classes_keep_their_kernels(inference, seed):
+    X, y = make_ripley(30, random_state=seed)
+    model = RVMClassifier(gamma=2.0, inference=inference).fit(X, y)
+    assert 0 < model.n_relevant_ < 8
+    assert "none is left" not in model.status_.message
+
+
+def test_values_that_are_noise_are_predicted_by_their_mean():
+    kept = 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+        model = RVMRegressor().fit(X, y)
+        kept += model.n_relevant_ > 0
+        if not model.n_relevant_:
+            np.testing.assert_allclose(model.predict(X[:3]), y.mean())
+            assert model.noise_variance_ == pytest.approx(y.var(ddof=1))
+    assert kept <= 1
+
+
+@pytest.mark.parametrize("inference", ["sequential", "evidence"])
+def test_rows_that_count_very_often_are_learnt_without_a_warning(inference):
+    X, y = make_ripley(80, random_state=0)
+    with np.errstate(over="raise", invalid="raise"):
+        model = RVMClassifier(inference=inference).fit(X, y, np.full(80, 1e12))
+    assert model.score(X, y) == 1.0

@@ -166,8 +166,8 @@ class Design(Protocol):
     def square_rmatvec(self, r: Array) -> Array:
         """Return ``(Phi * Phi)' r``."""
 
-    def gram_row(self, column: int, r: Array) -> Array:
-        """Return one row of ``gram(r)``."""
+    def gram_rows(self, columns: Index, r: Array) -> Array:
+        """Return the rows of ``gram(r)`` that belong to these columns."""
 
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""

@@ -125,6 +125,12 @@ class Triangle:
         return cls(lower)
 
     @classmethod
+    def of_positive(cls, matrix: Array) -> Self | None:
+        """Factor the matrix as it is, or return nothing where it is not positive definite."""
+        lower, failed = _cholesky(matrix)
+        return None if failed else cls(lower)
+
+    @classmethod
     def exact(cls, matrix: Array) -> Self | None:
         """Factor the matrix as it is, or return nothing where digits would go."""
         lower, failed = _cholesky(matrix)

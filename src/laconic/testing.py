@@ -375,16 +375,16 @@ def check_design(design: Design, matrix: Array) -> None:
 def _check_operations(design: Design, matrix: Array, when: str = "") -> None:
     owner, (n, p), rng = type(design), matrix.shape, np.random.default_rng(0)
     _demand(design.shape == (n, p), owner, f"shape must be {(n, p)}, got {design.shape}")
-    z, w = np.asarray(rng.normal(size=n)), np.asarray(rng.normal(size=p))
+    z, w, some = np.asarray(rng.normal(size=n)), np.asarray(rng.normal(size=p)), np.arange(p)[::-2]
     slack = 1e-9 * max(1.0, np.abs(matrix).max(initial=0.0)) ** 2 * max(n, p)
     for r in (np.asarray(rng.uniform(0.1, 2.0, size=n)), np.ones(n)):
-        T, t, one, U = design.compress(r, z)
-        gram = matrix.T @ (r[:, None] * matrix)
+        (T, t, one, U), gram = design.compress(r, z), matrix.T @ (r[:, None] * matrix)
         pairs: dict[str, tuple[Any, Any]] = {
             "matvec(w) == Phi w": (design.matvec(w), matrix @ w),
             "rmatvec(z) == Phi' z": (design.rmatvec(z), matrix.T @ z),
             "square_rmatvec(r) == (Phi * Phi)' r": (design.square_rmatvec(r), (matrix**2).T @ r),
             "gram(r) == Phi' R Phi": (design.gram(r), gram),
+            "gram_rows(k, r) == gram(r)[k]": (design.gram_rows(some, r), gram[some]),
             "T'T == Phi' R Phi": (T.T @ T, gram),
             "T't == Phi' R z": (T.T @ t, matrix.T @ (r * z)),
             "T'one == Phi' R 1": (T.T @ one, matrix.T @ r),

@@ -27,6 +27,11 @@ class GramMemory:
         gram = self._known[1]
         return gram if ratio == 1.0 else ratio * gram
 
+    def rows(self, columns: Index, r: Array) -> Array | None:
+        """Return these rows of the Gram matrix for these weights, if it is known."""
+        ratio = None if self._known is None else _proportion(r, self._known[0])
+        return None if self._known is None or ratio is None else ratio * self._known[1][columns]
+
     def keep(self, active: Index) -> GramMemory:
         """Return what is known of these columns."""
         if self._known is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
@@ -42,6 +43,11 @@ class DenseDesign:
     def __init__(self, matrix: Array, memory: GramMemory | None = None) -> None:
         self.matrix = matrix
         self._memory = memory or GramMemory()
+
+    @classmethod
+    def knowing(cls, matrix: Array, r: Array, gram: Array) -> Self:
+        """Return the design of a matrix whose ``gram(r)`` somebody has already made."""
+        return cls(matrix, GramMemory((r, gram)))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -85,9 +91,10 @@ class DenseDesign:
             total += r[rows] @ (part * part)
         return total
 
-    def gram_row(self, column: int, r: Array) -> Array:
-        """Return one row of ``gram(r)``."""
-        return self.rmatvec(r * self.matrix[:, column])
+    def gram_rows(self, columns: Index, r: Array) -> Array:
+        """Return the rows of ``gram(r)`` that belong to these columns."""
+        known = self._memory.rows(columns, r)
+        return self.rmatvec(r[:, None] * self.matrix[:, columns]).T if known is None else known
 
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""

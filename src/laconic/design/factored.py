@@ -97,11 +97,12 @@ class FactoredDesign:
         """Return the diagonal of ``C' M C``."""
         return np.asarray(np.einsum("ij,ij->j", self.C, M @ self.C), dtype=float)
 
-    def gram_row(self, column: int, r: Array) -> Array:
-        """Return one row of ``gram(r)``."""
+    def gram_rows(self, columns: Index, r: Array) -> Array:
+        """Return the rows of ``gram(r)`` that belong to these columns."""
+        few = self.C[:, columns].T
         if _all_equal(r):
-            return np.asarray(float(r[0]) * (self._span.inner @ self.C[:, column]) @ self.C, dtype=float)
-        return self.rmatvec(r * (self.C[:, column] @ self.G))
+            return np.asarray(float(r[0]) * (few @ self._span.inner) @ self.C, dtype=float)
+        return self.rmatvec((r * (few @ self.G)).T).T
 
     @cached_property
     def _lengths(self) -> Array:

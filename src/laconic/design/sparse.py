@@ -76,9 +76,9 @@ class SparseDesign:
     def _squares(self) -> Any:
         return _with(self.by_column, self.by_column.data**2)
 
-    def gram_row(self, column: int, r: Array) -> Array:
-        """Return one row of ``gram(r)``."""
-        return self.rmatvec(r * self.by_column[:, [column]].toarray()[:, 0])
+    def gram_rows(self, columns: Index, r: Array) -> Array:
+        """Return the rows of ``gram(r)`` that belong to these columns."""
+        return self.rmatvec(r[:, None] * self.by_column[:, columns].toarray()).T
 
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""

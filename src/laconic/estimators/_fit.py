@@ -11,6 +11,7 @@ import numpy as np
 from .._protocols import Index, Likelihood, Prior
 from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian
+from ..relevance import Estimate, supported, turned
 from ..solvers import Problem, Record, Solution, Solver, State, Status, solve
 from ._callbacks import Reporter
 from ._intercept import misses_intercept, surely_needs_intercept
@@ -33,6 +34,7 @@ class Fit:
 
 
 Search: TypeAlias = Callable[[Problem], Fit]
+_UNSUPPORTED = " They do not raise the evidence by a nat each over that of none, so none is left."
 
 
 def fit_output(
@@ -131,16 +133,22 @@ def fit_relevance(
 
     ``sparing`` leaves the intercept out where it is not missed.
     """
+    allowed = problem
 
     def search(problem: Problem) -> Fit:
-        answer = solve(problem, solver, max_iter=max_iter, tol=tol, callback=report)
+        answer = solve(turned(problem), solver, max_iter=max_iter, tol=tol, callback=report)
         state: Any = answer.state.in_order(problem)  # type: ignore[attr-defined]
+        status = answer.status
+        if isinstance(state, Estimate):
+            found, state = state, supported(problem, state, allowed)
+            if state is not found:
+                status = replace(status, message=status.message + _UNSUPPORTED)
         columns, posterior = state.columns, GaussianPosterior.from_ridge(state.posterior)
         if not state.w.any():  # nothing to say, and no precision that could say it
             columns, empty = np.arange(0), problem.keep(np.arange(0))
             at = empty.state(np.zeros(0), state.b, state.likelihood)
             posterior = GaussianPosterior.from_ridge(empty.ridge(*empty.osculate(at), at.w))
-        return Fit(columns, posterior, state.likelihood, answer.status, answer.history, state)
+        return Fit(columns, posterior, state.likelihood, status, answer.history, state)
 
     return _reported(search, problem, report, sparing)
 

@@ -42,7 +42,9 @@ class RVMClassifier(BinaryPredictions, _RVM):
 
     Every weight has a precision of its own, :math:`w_k \sim \mathcal N(0, \alpha_k^{-1})`, and the
     precisions are those under which the labels are most probable. Most become infinite: what is left
-    are the relevance vectors. Probabilities are integrated over the posterior of their weights.
+    are the relevance vectors. Probabilities are integrated over the posterior of their weights. Vectors
+    that together do not raise the evidence by a nat each, Akaike's price of a fitted precision, are no
+    better than chance: then there are none, and ``status_`` says so (not with ``"variational"``).
 
     Parameters
     ----------
@@ -201,7 +203,7 @@ class RVMRegressor(GaussianPredictions, _RVM):
     and noise are those under which the targets are most probable. Most precisions become infinite: what
     is left are the relevance vectors. A kernel on each row can pass through all targets, with no noise
     left; so the search by evidence stops where the effective parameters of kernels are half as many as
-    the observations.
+    the observations. Vectors that are no better than chance are left out as in :class:`RVMClassifier`.
 
     Parameters
     ----------

@@ -3,7 +3,9 @@
 from ._belief import Belief
 from ._bottom_up import Estimate
 from ._mode import Mode, find_mode, refit_by_degrees
+from ._occam import supported
 from ._start import first_precision
+from ._turn import turned
 from .evidence import Evidence
 from .sequential import Sequential
 from .shared import fit_shared, leave_one_out, row_products
@@ -22,4 +24,6 @@ __all__ = [
     "leave_one_out",
     "refit_by_degrees",
     "row_products",
+    "supported",
+    "turned",
 ]

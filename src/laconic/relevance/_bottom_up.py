@@ -13,8 +13,9 @@ from ..solvers import Problem
 from ._mode import Mode, find_mode
 from ._settle import settle
 
-# Columns tried together after one look at all of them, at the most. Kernels that are tried one by one
-# crawl along the rows; many at once show the way, and those that were not needed go again.
+# Columns tried together after one look at all of them, at the most, or half as many as are in. Kernels
+# that are tried one by one crawl along the rows; many at once show the way, and those that were not
+# needed go again.
 _BATCH = 32
 # Two columns at least this much alike are not both tried after one look.
 _ALIKE = 0.95
@@ -88,9 +89,9 @@ def nothing(problem: Problem) -> Estimate:
 def look(problem: Problem, state: Estimate) -> Estimate:
     """Return the estimate after one look at all columns."""
     mode, active = state.mode, state.active
-    gain, alpha, length = worth(mode, problem.design)
+    gain, alpha, length = worth(mode, active, problem.design)
     gain[active] = 0.0
-    chosen = _unlike(problem.design, mode.r, gain, length)
+    chosen = _unlike(problem.design, mode.r, gain, length, max(_BATCH, active.size // 2))
     for size in (chosen.size, 1):  # all at once, or at least the best
         some = chosen[:size]
         if some.size:
@@ -104,17 +105,15 @@ def look(problem: Problem, state: Estimate) -> Estimate:
     return Estimate.of(mode, active, problem.design.shape[1], compared=state.compared)
 
 
-def worth(mode: Mode, design: Design) -> tuple[Array, Array, Array]:
+def worth(mode: Mode, active: Index, design: Design) -> tuple[Array, Array, Array]:
     """Return what each column would add to the log evidence, at which precision, and its length."""
     r = mode.r
-    square = design.square_rmatvec(r)
-    s = square
-    if mode.problem.intercept:
-        s = s - design.rmatvec(r) ** 2 / r.sum()
+    square, level = design.square_rmatvec(r), design.rmatvec(r)
+    s = square - level**2 / r.sum() if mode.problem.intercept else square
     if mode.w.size:
-        inside = mode.problem.design.matvec(np.eye(mode.w.size)) - mode.ridge.centre
-        shared = design.rmatvec(r[:, None] * inside)
-        whitened = mode.ridge.factor.whiten(mode.ridge.root[:, None] * shared.T)
+        primal = mode.ridge if mode.ridge.dual is None else mode.quadratic().ridge(1 / mode.alpha)
+        shared = design.gram_rows(active, r) - np.outer(primal.centre, level)
+        whitened = primal.factor.whiten(primal.root[:, None] * shared)
         s = s - np.einsum("ij,ij->j", whitened, whitened)
     q2 = design.rmatvec(mode.problem.weight * mode.slope) ** 2
     pays = (s > _IN_SPAN * square) & (q2 > s)
@@ -123,18 +122,17 @@ def worth(mode: Mode, design: Design) -> tuple[Array, Array, Array]:
     return 0.5 * (ratio - 1 - np.log(ratio)), alpha, np.sqrt(np.maximum(square, 0.0))
 
 
-def _unlike(design: Design, r: Array, gain: Array, length: Array) -> Index:
+def _unlike(design: Design, r: Array, gain: Array, length: Array, most: int) -> Index:
     """Return the columns that promise most, none of them much like one before it.
 
     Alike is a matter of the rows that count, as often as they count.
     """
     gain = np.where(gain > COARSE / _BATCH, gain, 0.0)  # a batch of less would end the search
     chosen: list[int] = []
-    while gain.any() and len(chosen) < _BATCH:
+    while gain.any() and len(chosen) < most:
         best = int(np.argmax(gain))
         chosen.append(best)
-        column = design.keep(np.array([best])).matvec(np.ones(1))
-        product = np.abs(design.rmatvec(r * column))
+        product = np.abs(design.gram_rows(np.array([best]), r)[0])
         gain[product > _ALIKE * length * length[best]] = 0.0
         gain[best] = 0.0
     return np.array(chosen, dtype=np.intp)

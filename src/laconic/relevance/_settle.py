@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .._protocols import Array, Index
-from ..linalg import Quadratic, Ridge, symmetric_eigen
+from ..linalg import Quadratic, Ridge, Triangle, symmetric_eigen
 
 _ROUNDS, _HALVINGS = 200, 12
 # No precision changes by more than this factor (e^3) in one Newton step.
@@ -41,8 +41,15 @@ class Local:
         """``gamma = 1 - alpha Sigma_kk``, kept below one so that it can be divided by."""
         return np.clip(self.answer.learnt(), 0.0, 1 - 1e-12)
 
-    def doomed(self) -> Index:
+    @cached_property
+    def scaled(self) -> Array:
+        """The weights in their prior's deviations; by themselves they may be beyond squaring."""
+        return np.asarray(self.answer.weights / self.answer.root)
+
+    def doomed(self, price: float = 0.0) -> Index:
         r"""Return the columns whose best precision, the others given, is infinite; the worst first.
+
+        And those that are worth less than ``price`` nats.
 
         In Tipping and Faul's terms [TF03]_ :math:`q^2 \le s`, with :math:`s = \alpha\gamma/(1-\gamma)`
         and :math:`q = \alpha w/(1-\gamma)`; what such a column costs is
@@ -53,27 +60,45 @@ class Local:
         .. [TF03] M. Tipping, A. Faul, Fast marginal likelihood maximisation for sparse Bayesian models,
            AISTATS 2003.
         """
-        used = self.alpha * self.answer.weights**2 / (1 - self.learnt)
+        used = self.scaled**2 / (1 - self.learnt)
         worth = 0.5 * (np.log1p(-self.learnt) + used)
         order = np.argsort(worth)
-        return order[used[order] <= self.learnt[order]]
+        gone = used <= self.learnt
+        if price:  # below zero may only be far from where its precision would settle
+            gone |= worth < price
+        return order[gone[order]]
 
     def newton(self) -> Array:
         """Return Newton's step in the logarithms of the precisions."""
-        root = self.answer.factor.whiten(np.diag(self.answer.root))
-        Sigma, a = root.T @ root, self.alpha
-        aw = a * self.answer.weights
-        slope = 0.5 * (self.learnt - aw * self.answer.weights)
-        H = 0.5 * np.outer(a, a) * Sigma**2 + np.outer(aw, aw) * Sigma
-        H.flat[:: a.size + 1] -= 0.5 * (a * np.diag(Sigma) + aw * self.answer.weights)
-        values, vectors = symmetric_eigen(-H)
-        values = np.abs(values)  # uphill also where the evidence is not concave
-        values = np.maximum(values, max(_FLAT * values.max(initial=0.0), 1e-12))
-        step = vectors @ ((vectors.T @ slope) / values)
+        # S = Sigma in units of the prior's deviations, so between 0 and 1.
+        root, u2 = self.answer.factor.inverse_root, self.scaled**2
+        S = root.T @ root
+        slope = 0.5 * (self.learnt - u2)
+        H = (0.5 * S + np.outer(self.scaled, self.scaled)) * S
+        H.flat[:: u2.size + 1] -= 0.5 * (S.diagonal() + u2)
+        step = _uphill(-H, slope)
         return np.asarray(step * min(1.0, _LEAP / max(np.abs(step).max(initial=0.0), 1e-300)))
 
 
-def settle(quadratic: Quadratic, alpha: Array, *, tol: float) -> tuple[Array, Index]:
+def _uphill(curvature: Array, slope: Array) -> Array:
+    """Return Newton's step, every direction credited with some curvature.
+
+    A triangle where the evidence is concave, as it is at most steps; otherwise the eigenvalues, at
+    twenty times the price.
+    """
+    largest = np.abs(curvature).sum(axis=0).max(initial=0.0)  # at least that of the eigenvalues
+    flat = max(_FLAT * largest, 1e-12)
+    if Triangle.of_positive(curvature - flat * np.eye(slope.size)) is not None:
+        triangle = Triangle.of_positive(curvature)
+        if triangle is not None:
+            return triangle.solve_transposed(triangle.solve(slope))
+    values, vectors = symmetric_eigen(curvature)
+    values = np.abs(values)  # uphill also where the evidence is not concave
+    values = np.maximum(values, max(_FLAT * values.max(initial=0.0), 1e-12))
+    return np.asarray(vectors @ ((vectors.T @ slope) / values))
+
+
+def settle(quadratic: Quadratic, alpha: Array, *, tol: float, price: float = 0.0) -> tuple[Array, Index]:
     """Return the precisions of greatest evidence and the columns that keep a finite one.
 
     Newton's method on all of them together; a column that would rather be gone goes at once, since the
@@ -86,11 +111,17 @@ def settle(quadratic: Quadratic, alpha: Array, *, tol: float) -> tuple[Array, In
         Where to start.
     tol : float
         A step that gains less than this many nats is the last.
+    price : float, default=0.0
+        Nats that a column has to be worth to stay, once such a step would be the last.
     """
-    kept, here = np.arange(alpha.size), Local.at(quadratic, alpha)
+    kept, here, gain = np.arange(alpha.size), Local.at(quadratic, alpha), np.inf
     for _ in range(_ROUNDS):
-        gone = here.doomed()[: max(1, here.alpha.size // _AT_ONCE)]
+        settled = gain <= tol
+        gone = here.doomed(price if settled else 0.0)[: max(1, here.alpha.size // _AT_ONCE)]
+        if settled and not (price and gone.size):
+            break
         if gone.size:
+            gain = np.inf
             stay = np.delete(np.arange(here.alpha.size), gone)
             quadratic, kept = quadratic.keep(stay), kept[stay]
             here = Local.at(quadratic, here.alpha[stay])
@@ -106,8 +137,6 @@ def settle(quadratic: Quadratic, alpha: Array, *, tol: float) -> tuple[Array, In
         else:
             break
         gain, here = there.value - here.value, there
-        if gain <= tol:
-            break
     return here.alpha, kept
 
 

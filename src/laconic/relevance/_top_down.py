@@ -6,16 +6,20 @@ import numpy as np
 
 from .._protocols import Array, Design, Index
 from ..design import DenseDesign
+from ..likelihoods import Gaussian
 from ..linalg import Ridge, ridge_dual
 from ..solvers import Problem
-from ._bottom_up import Estimate, look
+from ._bottom_up import COARSE, Estimate, look
 from ._mode import Mode, find_mode
 from ._settle import settle
 from ._start import first_precision
+from .shared import fit_shared
 
 # Columns to begin with at the most. More are neighbours of these, and cost as much as the rows do; on
 # 20,000 rows of Ripley's data models end a nat lower in 4,400 and predict the same.
 _ENOUGH = 5_000
+# Precisions that all columns of a regression have at first, as multiples of where it starts otherwise.
+_MULTIPLES = 10.0 ** -np.arange(1, 13)
 # A column that the data settle by less than this, and whose precision still grows, is gone.
 _UNLEARNT = 1e-3
 # No precision changes by more than this factor in one update.
@@ -25,7 +29,7 @@ _LEAP = 10.0
 # half a nat lower.
 _CALM, _UPDATES = 1.0, 8
 # When all precisions together gain less than this many nats in a step, and so many columns are left
-# at the most, Newton's method takes over.
+# at the most, Newton's method takes over; with more of them it does when a step gains next to nothing.
 _SLOW, _FEW = 0.1, 300
 # Nats to within which the precisions then settle.
 _FINE = 1e-4
@@ -39,9 +43,28 @@ def everything(problem: Problem) -> Estimate:
     p = problem.design.shape[1]
     active = np.arange(0, p, max(1, -(-p // _ENOUGH)))
     part, empty = problem.keep(active), problem.empty()
+    if isinstance(problem.likelihood, Gaussian):
+        return Estimate.of(_roomy(part), active, p, refining=False)
     alpha = np.full(active.size, first_precision(part, empty))
     mode = find_mode(part, alpha, empty.likelihood, np.zeros(active.size), empty.b)
     return Estimate.of(mode, active, p, refining=False)
+
+
+def _roomy(problem: Problem) -> Mode:
+    """Return all columns of a regression under the first precision that is less than the best.
+
+    From a tighter start weights that are large only together are let go before they have found each
+    other, and the noise is what they would have said.
+    """
+    best = fit_shared(problem, 1.0)
+    for multiple in _MULTIPLES:
+        roomier = fit_shared(problem, multiple)
+        if roomier.starved:
+            return best
+        if roomier.objective <= best.objective:
+            return roomier
+        best = roomier
+    return best
 
 
 def let_go(problem: Problem, state: Estimate) -> Estimate:
@@ -53,7 +76,7 @@ def let_go(problem: Problem, state: Estimate) -> Estimate:
     alpha, kept, w = _go_on(mode.ridge, alpha, kept, mode.w[kept])
     left, active = problem.keep(state.active[kept]), state.active[kept]
     new = find_mode(left, alpha, mode.refit(), w, mode.b, gain=_ROUGH)
-    slow = new.objective - mode.objective < _SLOW and kept.size <= _FEW
+    slow = new.objective - mode.objective < (_SLOW if kept.size <= _FEW else COARSE)
     if slow:
         new, active = _trim(new, active)
     return Estimate.of(new, active, problem.design.shape[1], refining=slow)
@@ -101,5 +124,5 @@ def _trim(mode: Mode, active: Index) -> tuple[Mode, Index]:
     Hundreds of columns that say the same in turn are a maximum of their own, or nearly so; fewer are
     nats below it, and what they lack is found by the looks that follow.
     """
-    alpha, kept = settle(mode.quadratic(), mode.alpha, tol=_FINE)
+    alpha, kept = settle(mode.quadratic(), mode.alpha, tol=_FINE, price=COARSE)
     return find_mode(mode.problem.keep(kept), alpha, mode.likelihood, mode.w[kept], mode.b), active[kept]

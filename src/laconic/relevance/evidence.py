@@ -12,7 +12,9 @@ from ._top_down import everything, let_go
 class Evidence(Component):
     r"""Maximise the evidence of the precisions, starting with all columns in [T01]_.
 
-    Of more than 5,000 columns those at even steps are in at first. MacKay's update
+    Of more than 5,000 columns those at even steps are in at first. In a regression they start under a
+    tenth of the one precision that would suit all of them best, so that weights which are large only
+    together can find each other. MacKay's update
     :math:`\alpha_k = \gamma_k/w_k^2` for all at once, until most columns are gone; then the steps of
     :class:`Sequential`, which bring back what was let go too early. The weights are at the mode of
     their posterior and its curvature there is Laplace's, exact for Gaussian noise. A small problem is

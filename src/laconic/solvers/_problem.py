@@ -66,7 +66,7 @@ class Problem:
     def likeness(self, column: int) -> Array:
         """Return the absolute cosine between this column and each of the others, rows weighted."""
         lengths = np.sqrt(self.squares * self.squares[column])
-        products = np.abs(self.design.gram_row(column, self.weight))
+        products = np.abs(self.design.gram_rows(np.array([column]), self.weight)[0])
         return np.asarray(products / np.where(lengths > 0, lengths, np.inf))
 
     def penalty(self, w: Array) -> float:
