@@ -17,6 +17,7 @@ import laconic.solvers
 from laconic.design import DenseDesign
 from laconic.kernels import RBF, FunctionKernel, Linear, Matern, Polynomial, Product, Scaled, Sum
 from laconic.likelihoods import Gaussian as GaussianNoise
+from laconic.likelihoods import Student
 from laconic.priors import REGISTRY as NAMED_PRIORS
 from laconic.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, StudentT
 from laconic.solvers import EM, Newton, Problem, Proximal, choose_solver, solve
@@ -56,6 +57,7 @@ EXAMPLES = {
     "priors.Jeffreys": [Jeffreys(), Jeffreys("universal"), Jeffreys(strength=1), Jeffreys(2.5)],
     "priors.Laplace": [Laplace(), Laplace(rate=0.01), Laplace(rate=50.0)],
     "priors.StudentT": [StudentT(), StudentT(a=0.5, b=0.1), StudentT(a=2.0, b=10.0)],
+    "likelihoods.Student": [Student(), Student(1.0, 2.0), Student(30.0, 1.5, estimate_df=False)],
     "likelihoods.Gaussian": [GaussianNoise(), GaussianNoise(0.3), GaussianNoise(2.0, estimate=False)],
     "kernels.FunctionKernel": [FunctionKernel(laplacian_kernel)],
     "kernels.Matern": [Matern(nu) for nu in (0.5, 1.5, 2.5)],

@@ -76,6 +76,10 @@ class Likelihood(Protocol):
     LAW: ``d bound/dm == r (z - m)``, ``d bound/dv == -r/2``, ``bound(y, m, 0) == log_prob(y, m)``.
     """
 
+    @property
+    def concave(self) -> bool:
+        """Whether ``log_prob`` is, in the latent."""
+
     def log_prob(self, y: Array, f: Array) -> Array:
         """Return ``log p(y | f)``."""
 
@@ -96,6 +100,9 @@ class Likelihood(Protocol):
 
     def first_target(self, y: Array) -> Array:
         """Return what the first least-squares fit is made to."""
+
+    def squares(self, y: Array, f: Array) -> Array:
+        """Return the squared residuals, each times the part with which it counts."""
 
     def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
         """Return the likelihood with its own parameters re-estimated.

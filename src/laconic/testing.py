@@ -16,7 +16,7 @@ from sklearn.base import clone
 from ._protocols import Array, Design
 from .design import DenseDesign
 from .kernels import Kernel
-from .likelihoods import Binary, Likelihood, Logistic, Probit
+from .likelihoods import Binary, Likelihood, Logistic, Probit, Student
 from .likelihoods import Gaussian as GaussianNoise
 from .priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, Prior, StudentT
 from .solvers import Problem, Solver, State, choose_solver, solve
@@ -298,7 +298,7 @@ def check_solver(solver: Solver) -> None:
         except ValueError:  # the solver's own way to say: not this prior
             continue
         accepted += 1
-        for likelihood in (GaussianNoise(), Probit(), Logistic()):
+        for likelihood in (GaussianNoise(), Probit(), Logistic(), Student()):
             _check_answer(chosen, prior, likelihood, False)
             _check_answer(chosen, prior, likelihood, True)
     _demand(accepted > 0, solver, "it accepts none of the priors")

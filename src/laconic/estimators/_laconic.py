@@ -23,8 +23,7 @@ from ._family import Coordinates, Family
 from ._fit import Fit
 from ._path import Answer, Path, Point, allowance
 from ._projected import ProjectedModel
-from ._reference import FeatureMap, KernelMap, Reference, as_dense
-from ._search import CLEAR
+from ._reference import CLEAR, FeatureMap, KernelMap, Reference, as_dense
 from ._validation import merge_copies
 from ._wide import are_few, is_clear, is_wide, left_out_by_parts
 
@@ -127,10 +126,16 @@ class LaconicBase(ProjectedModel):
         kept, X, weight, targets = merge_copies(X, weight, targets)
         self._rows = self._rows[kept]
         began = time.perf_counter()
-        answers = [self._answer(kernel, X, weight, targets, likelihood) for kernel in self._kernels(X)]
-        taken = answers[0] if len(answers) == 1 else self._better(answers, targets, weight)
+        taken = self._best_answer(X, weight, targets, likelihood)
         self._put_together(taken.references, targets, weight)
         self._take(taken, began)
+
+    def _best_answer(
+        self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood
+    ) -> Answer:
+        """Return what kernels or features have to say, whichever predict better."""
+        answers = [self._answer(kernel, X, weight, targets, likelihood) for kernel in self._kernels(X)]
+        return answers[0] if len(answers) == 1 else self._better(answers, targets, weight)
 
     def _answer(
         self,

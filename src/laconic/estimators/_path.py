@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -133,6 +133,10 @@ class Answer:
     paths: list[Path]
     tolerance: float
     price: float
+
+    def noting(self, note: str) -> Self:
+        """Return the answer with something that a person should know besides."""
+        return replace(self, built=self.built._replace(note=self.built.note + note))
 
     @property
     def references(self) -> list[Reference]:

@@ -9,15 +9,17 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._component import is_positive
 from .._protocols import Array
 from ..likelihoods import REGISTRY as LIKELIHOODS
-from ..likelihoods import Binary
+from ..likelihoods import Binary, Noise
 from ..magnitude import check_largest
 from ..posterior import GaussianPosterior
 from ._coupling import couple
 from ._validation import about_targets, check_one_kind
 
 BINARY = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Binary)}
+NOISES = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Noise)}
 
 
 def as_targets(y: Any) -> Array:
@@ -129,14 +131,15 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
     _latents_at: Callable[..., tuple[Array, Array]]
 
     def _noise_variance(self, X: Array, y: Array, weight: Array) -> float:
-        """Return the residual variance over the degrees of freedom that the fit has left."""
+        """Return the variance of the noise, for the degrees of freedom that the fit has left."""
         fitted = self.likelihoods_[0]
         if not fitted.estimate:
-            return float(fitted.noise)
+            return float(fitted.variance)
         posterior = self.posteriors_[0]
         m = self._latents_at(X)[0][:, 0]
         left = weight.sum() - posterior.effective - (posterior.spread > 0)
-        return float(max(weight @ (y - m) ** 2 / max(left, 1.0), fitted.noise))
+        seen = weight @ fitted.squares(y, m) / max(left, 1.0)
+        return float(max(seen, fitted.noise) * (fitted.variance / fitted.noise))
 
     def _shape_output(self, values: Array) -> Any:
         return float(values[0]) if values.ndim == 1 else values[0]
@@ -157,7 +160,9 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
     def predict_dist(self, X: Any) -> tuple[Array, Array]:
         """Return mean and standard deviation of a new observation at each row.
 
-        The variance is that of the latent under the posterior of the kept weights plus the noise.
+        The variance is that of the latent under the posterior of the kept weights plus the noise. Of
+        noise with heavy tails it is that of a Gaussian with as much within two deviations; for other
+        parts of it see :meth:`predict_interval`.
 
         Parameters
         ----------
@@ -169,3 +174,52 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         """
         m, v = self._latents(X)
         return m[:, 0], np.sqrt(v[:, 0] + self.noise_variance_)
+
+    def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
+        """Return the ends of the interval that holds a new observation at each row.
+
+        As :meth:`predict_dist` and a table of the Gaussian would have it; with heavy tails, from the
+        distribution of the sum of latent and noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.95
+            The probability with which the observation is inside, between 0 and 1.
+
+        Returns
+        -------
+        low, high : ndarrays of shape (n_samples,)
+        """
+        if not (is_positive(coverage) and coverage < 1):
+            raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}.")
+        m, v, unit = self._around(X)
+        half = unit * self.likelihoods_[0].half_width(v, coverage)
+        return m - half, m + half
+
+    def log_density(self, X: Any, y: Any) -> Array:
+        """Return the logarithm of the density of a new observation at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            The observations.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        m, v, unit = self._around(X)
+        away = (np.asarray(y, dtype=float) - m) / unit
+        return np.asarray(self.likelihoods_[0].predictive(away, np.zeros_like(v), v) - np.log(unit))
+
+    def _around(self, X: Any) -> tuple[Array, Array, float]:
+        """Return mean and variance of the latent, the variance in units of the published noise.
+
+        That is corrected for the parameters that were fitted, and the likelihood's own is not: the
+        last is the unit, as a deviation.
+        """
+        m, std = self.predict_dist(X)
+        unit = float(np.sqrt(self.noise_variance_ / self.likelihoods_[0].variance))
+        return m, np.maximum(std**2 - self.noise_variance_, 0.0) / unit**2, unit

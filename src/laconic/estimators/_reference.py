@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from .._protocols import Array, Index, Kernel, Likelihood
 from ..basis import KernelBasis
-from ..likelihoods import Binary
+from ..likelihoods import Binary, Gaussian, Student
 from ..linalg import Triangle, symmetric_eigen
 from ..posterior import GaussianPosterior
 from ..relevance import Mode, fit_shared, leave_one_out
@@ -25,6 +25,8 @@ _SPANNED = 2e-6
 _ENTRIES = 1 << 22
 # How far from one a stretch usually is, in logarithms, and how far it may be.
 _USUAL, _STRETCH = 0.3, (0.5, 4.0)
+# What is not the first choice has to be a thousand times as likely to be the right one.
+CLEAR = float(np.log(1000))
 # Half the distance at which its slope is taken.
 _STEP = 1e-3
 
@@ -233,6 +235,18 @@ class Reference:
         """Return mean and variance of the latent at each row."""
         m, v = self.posterior.latent(self.coordinates.columns(X))
         return m, v + self.unseen * self.coordinates.aside(X)
+
+
+def heavy_tails(reference: Reference, y: Array, weight: Array) -> float:
+    """Return the nats by which Student's noise explains the errors at rows left out better.
+
+    They are measured in the deviations that were expected of each, so that only tails tell.
+    """
+    noise: Any = reference.likelihood
+    none = np.zeros_like(y)
+    u = (y - reference.left_m) / np.sqrt(reference.left_v + noise.variance)
+    heavy, light = (kind().refit(u, none, weight, 0).log_prob(u, none) for kind in (Student, Gaussian))
+    return float(weight @ (heavy - light))
 
 
 def best_stretch(problem: Problem, reference: Reference) -> float:

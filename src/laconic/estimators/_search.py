@@ -15,13 +15,12 @@ from ..relevance import Mode, fit_shared, leave_one_out, row_products
 from ..solvers import Problem
 from ._coupling import answers, best_coupling, couple, log_proba_of
 from ._family import Coordinates
+from ._reference import CLEAR
 
 # A step has to gain so many nats a row to be taken, or a flat hill would be walked to its end.
 _GAIN = 1e-4
 # What the evidence counts beside rows left out, and what is too flat for a parabola.
 _EVIDENCE, _FLAT = 0.5, 1e-6
-# What is not the first choice has to be a thousand times as likely to be the right one.
-CLEAR = float(np.log(1000))
 # Modes that are only compared need not be exact beyond this many nats.
 _NEAR = 1e-3
 

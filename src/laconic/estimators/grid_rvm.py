@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 from .._component import resolve
-from ..likelihoods import Binary, Gaussian
+from ..likelihoods import Binary, Noise
 from ._callbacks import with_callbacks
 from ._grid import GridRVMBase, unfold
-from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
+from ._predictions import BINARY, NOISES, BinaryPredictions, GaussianPredictions, as_targets
 from ._threads import one_blas_thread
 from ._validation import all_or_nothing
 
@@ -181,7 +181,8 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
         single feature.
     solver : {"fast", "vb"}, default="fast"
         ``"vb"`` is the paper's update; ``"fast"`` has the same fixed points and needs far fewer solves.
-    likelihood : "gaussian" or Gaussian, default="gaussian"
+    likelihood : {"gaussian", "student"} or Noise, default="gaussian"
+        ``"student"`` has heavy tails for a few wild targets: :class:`~laconic.likelihoods.Student`.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconic.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept, outside the grid, with a flat prior.
@@ -290,7 +291,7 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
         X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
         y = as_targets(y)
         self._settle_grid(X, shape)
-        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
+        likelihood = resolve("likelihood", self.likelihood, NOISES, Noise)
         _, fits = self._solve(X, weight, [y], likelihood)
         self._set_modes(fits)
         self.noise_variance_ = self._noise_variance(X, y, weight)

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from .._component import resolve
-from .._protocols import Array
+from .._protocols import Array, Likelihood
 from ..basis.kernel import distinct_rows
-from ..likelihoods import Binary, Gaussian
+from ..likelihoods import Binary, Noise, Student
 from ..posterior import GaussianPosterior
 from ..solvers import Problem
 from ._callbacks import with_callbacks
 from ._coupling import answers, best_coupling, couple, log_proba_of
 from ._laconic import LaconicBase
-from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
+from ._path import Answer
+from ._predictions import BINARY, NOISES, BinaryPredictions, GaussianPredictions, as_targets
 from ._projected import Latent
-from ._reference import Reference, best_stretch
+from ._reference import CLEAR, Reference, best_stretch, heavy_tails
 from ._threads import one_blas_thread
 from ._validation import all_or_nothing
 
 # The least noise of a reference, as a part of the target's variance. One that passes through its data
 # without any would ask its few kernels to do the same, to the last digit.
 _LEAST_NOISE = 1e-8
+# Nats a row that heavy tails explain better, beyond which a few targets are not noise like the others.
+_OUTLIERS = 0.1
+_TRY_STUDENT = " A few targets are far from what the others say: try likelihood='student'."
 # Half the distance at which the slope of a moderated latent is taken.
 _STEP = 1e-4
 
@@ -240,7 +245,10 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
     max_kernels : int or None, default=None
         Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200; also 200 where the
         model would lose more than 0.1 nats otherwise, as where there is next to no noise.
-    likelihood : "gaussian" or Gaussian, default="gaussian"
+    likelihood : {"gaussian", "student", "auto"} or Noise, default="gaussian"
+        ``"student"`` has heavy tails for a few wild targets: :class:`~laconic.likelihoods.Student`.
+        ``"auto"`` takes it where rows left out clearly ask for it: without outliers it costs nothing,
+        with them a few times the time of a fit. ``status_`` says where it should be tried.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconic.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept.
@@ -254,7 +262,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
     Attributes
     ----------
     noise_variance_ : float
-        Variance of the noise.
+        Variance of the noise; with heavy tails, of the Gaussian that has as much within two deviations.
     path_, reference_, tolerance_, gamma_, kernel_, feature_scales_
         As in :class:`LaconicClassifier`.
     dual_coef_, coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, status_, history_
@@ -317,16 +325,34 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
         y = as_targets(y)
-        default = {"gaussian": lambda: Gaussian(floor=_LEAST_NOISE)}
-        likelihood = resolve("likelihood", self.likelihood, default, Gaussian)
+        named = {name: partial(kind, floor=_LEAST_NOISE) for name, kind in NOISES.items()}
+        named["auto"] = named["gaussian"]  # to begin with
+        likelihood = resolve("likelihood", self.likelihood, named, Noise)
         self._solve(X, weight, [y], likelihood)
-        self.noise_variance_ = float(self.likelihoods_[0].noise)
+        self.noise_variance_ = float(self.likelihoods_[0].variance)
         return self
+
+    def _best_answer(
+        self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood
+    ) -> Answer:
+        """Return the answer under this noise or, if rows left out clearly ask for it, heavier tails."""
+        answer = super()._best_answer(X, weight, targets, likelihood)
+        if isinstance(likelihood, Student):
+            return answer
+        tails = heavy_tails(answer.references[0], targets[0], weight)
+        if tails <= CLEAR or not self._automatic("likelihood"):
+            outliers = tails > max(CLEAR, _OUTLIERS * float(weight.sum()))
+            return answer.noting(_TRY_STUDENT) if outliers else answer
+        other = super()._best_answer(X, weight, targets, Student(floor=_LEAST_NOISE))
+        gained = self._left_out(other.references, targets) - self._left_out(answer.references, targets)
+        return other if float(weight @ gained) > CLEAR else answer
 
     def _precision(self, reference: Reference, share: Array) -> Array:
         """Return one over the predictive variance, the same for all rows."""
         noise: Any = reference.likelihood
-        return np.full_like(reference.m, 1 / float(noise.noise + share @ reference.at_new_rows))
+        return np.full_like(
+            reference.m, 1 / float(1 / noise.information + share @ reference.at_new_rows)
+        )
 
     def _loss(self, references: Sequence[Reference], share: Array) -> Callable[[list[Latent]], Array]:
         """Return the squared difference of the means over twice the predictive variance."""

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any, Literal, Self
 
 from .._component import resolve
-from ..likelihoods import Gaussian
+from ..likelihoods import Noise
 from ._base import Question, SparseBayesBase
 from ._callbacks import with_callbacks
-from ._predictions import GaussianPredictions, as_targets
+from ._predictions import NOISES, GaussianPredictions, as_targets
 from ._threads import one_blas_thread
 from ._validation import all_or_nothing
 
@@ -43,7 +43,8 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
         Of ``"poly"``.
     expansion : int, default=1
         Degree up to which products of features are taken as columns too (``kernel=None``).
-    likelihood : "gaussian" or Gaussian, default="gaussian"
+    likelihood : {"gaussian", "student"} or Noise, default="gaussian"
+        ``"student"`` has heavy tails for a few wild targets: :class:`~laconic.likelihoods.Student`.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconic.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept.
@@ -168,7 +169,7 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
 
     def _question(self, X: Any, y: Any, sample_weight: Any) -> Question:
         X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
-        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
+        likelihood = resolve("likelihood", self.likelihood, NOISES, Noise)
         return Question(X, weight, [as_targets(y)], likelihood)
 
     def _conclude(self, question: Question) -> None:

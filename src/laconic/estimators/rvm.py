@@ -9,11 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._component import is_name, resolve, unknown
 from .._protocols import Array
-from ..likelihoods import Binary, Gaussian
-from ..relevance import Evidence, Sequential, Variational
+from ..likelihoods import Binary, Noise
+from ..relevance import Evidence, Sequential, Variational, own_precision
 from ._augment import Augmentation
 from ._callbacks import with_callbacks
-from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
+from ._predictions import BINARY, NOISES, BinaryPredictions, GaussianPredictions, as_targets
 from ._relevance import RelevanceBase
 from ._threads import one_blas_thread
 from ._validation import all_or_nothing
@@ -219,7 +219,8 @@ class RVMRegressor(GaussianPredictions, _RVM):
         As in :class:`RVMClassifier`.
     solver : {"fast", "vb"}, default="fast"
         Of ``"variational"``.
-    likelihood : "gaussian" or Gaussian, default="gaussian"
+    likelihood : {"gaussian", "student"} or Noise, default="gaussian"
+        ``"student"`` has heavy tails for a few wild targets: :class:`~laconic.likelihoods.Student`.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconic.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept; its prior is flat.
@@ -325,22 +326,30 @@ class RVMRegressor(GaussianPredictions, _RVM):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
         y = as_targets(y)
-        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
+        likelihood = resolve("likelihood", self.likelihood, NOISES, Noise)
         built, _ = self._solve(X, weight, [y], likelihood)
         self.noise_variance_ = self._noise_variance(X, y, weight)
         self._augmentation = None
         if built.pivots is not None:
             centres: Any = built.basis.keep(built.pivots)
+            r, target = self._touching(X, y)
             self._augmentation = Augmentation.learn(
                 centres.kernel,
                 centres.centres,
                 self.basis_.keep(self._columns[0]),
                 self.posteriors_[0],
                 X,
-                y,
-                weight / self.likelihoods_[0].noise,
+                target,
+                weight * r,
             )
         return self
+
+    def _touching(self, X: Any, y: Array) -> tuple[Array, Array]:
+        """Return precision and target of the Gaussians that the posterior is made of."""
+        m = self._latents_at(X)[0][:, 0]
+        slope, curvature = self.likelihoods_[0].derivatives(y, m)
+        r = own_precision(slope, curvature)
+        return r, m + slope / r
 
     def predict_dist(self, X: Any, *, augment: bool = True) -> tuple[Array, Array]:
         """Return mean and standard deviation of a new observation at each row.

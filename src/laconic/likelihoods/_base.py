@@ -24,6 +24,8 @@ class Likelihood(Component, ABC):
     probability itself (:func:`laconic.testing.check_likelihood`).
     """
 
+    concave = True  # whether the logarithm of the probability is, in the latent
+
     @abstractmethod
     def log_prob(self, y: Array, f: Array) -> Array:
         """Return ``log p(y | f)``."""
@@ -58,6 +60,10 @@ class Likelihood(Component, ABC):
     @abstractmethod
     def sample(self, f: Array, rng: Seed) -> Array:
         """Draw a target for each latent; lets :mod:`laconic.testing` check any likelihood."""
+
+    def squares(self, y: Array, f: Array) -> Array:
+        """Return the squared residuals, each times the part with which it counts: most count fully."""
+        return np.asarray((y - f) ** 2)
 
     def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
         """Return the likelihood with its own parameters re-estimated; most have none."""

@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
+from scipy.special import ndtri
 
-from .._component import is_positive, require
 from .._protocols import Array, Seed
-from ._base import Likelihood
+from ._noise import Noise, least_noise
 
-# A model with at least half as many columns as rows can pass through the data without knowing the
-# noise: its residual is no evidence of less noise than this part of the target's variance.
-_FLOOR_WITHOUT_EVIDENCE = 1e-3
 # With less than one observation to go by, what the latent does not know feeds on itself: no noise is
 # larger than this multiple of what is seen.
 _MOST = 5.0
 
 
-class Gaussian(Likelihood):
+class Gaussian(Noise):
     r"""Gaussian likelihood, :math:`y \sim \mathcal N(f, \sigma^2)`.
 
     Its noise variance is re-estimated as :math:`\sigma^2 = \|y - f\|^2/n`, eq. (3) of [F01]_, but never
@@ -53,11 +50,15 @@ class Gaussian(Likelihood):
         self.estimate = estimate
         self.floor = floor
 
-    def check(self) -> None:
-        """Raise unless ``noise`` is a positive variance."""
-        require(is_positive(self.noise), self, "noise must be a positive variance", self.noise)
-        part = is_positive(self.floor) and self.floor < 1
-        require(part, self, "floor must be a number between 0 and 1", self.floor)
+    @property
+    def variance(self) -> float:
+        """Its noise."""
+        return float(self.noise)
+
+    @property
+    def information(self) -> float:
+        """One over the variance."""
+        return float(1 / self.noise)
 
     def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
         """Return the likelihood with the noise variance at its maximum, eq. (3) of [F01]."""
@@ -65,13 +66,10 @@ class Gaussian(Likelihood):
             return self
         total = weight.sum()
         spread = weight @ (y - weight @ y / total) ** 2 / total
-        starved = 2 * n_columns >= total
-        floor = spread * max(_FLOOR_WITHOUT_EVIDENCE if starved else 0.0, self.floor)
-        size = np.abs(y).max(initial=0.0)
-        if spread <= (8 * np.finfo(float).eps * size) ** 2:
-            floor = (1e-6 * size) ** 2  # a constant: what is left of it is rounding, not signal
+        size = float(np.abs(y).max(initial=0.0))
+        least = least_noise(spread, size, self.floor, 2 * n_columns >= total)
         seen = weight @ (y - f) ** 2 / total
-        noise = max(min(seen + v, _MOST * max(seen, spread)), floor, 1e-150)
+        noise = max(min(seen + v, _MOST * max(seen, spread)), least)
         return type(self)(noise=float(noise), estimate=True, floor=self.floor)
 
     def hold(self) -> Self:
@@ -91,6 +89,10 @@ class Gaussian(Likelihood):
         """Return the log density of each target, with the latent's variance added to the noise's."""
         s2 = self.noise + np.asarray(v)
         return np.asarray(-0.5 * (np.log(2 * np.pi * s2) + (y - m) ** 2 / s2))
+
+    def half_width(self, v: Array, coverage: float) -> Array:
+        """Return a multiple of the deviation of latent and noise together."""
+        return np.asarray(np.sqrt(self.noise + np.asarray(v)) * ndtri(0.5 + coverage / 2))
 
     def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
         """Return the target itself and the precision of the noise."""

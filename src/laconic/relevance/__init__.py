@@ -2,7 +2,7 @@
 
 from ._belief import Belief
 from ._bottom_up import Estimate
-from ._mode import Mode, find_mode, refit_by_degrees
+from ._mode import Mode, find_mode, own_precision, refit_by_degrees
 from ._occam import supported
 from ._start import first_precision
 from ._turn import turned
@@ -22,6 +22,7 @@ __all__ = [
     "first_precision",
     "fit_shared",
     "leave_one_out",
+    "own_precision",
     "refit_by_degrees",
     "row_products",
     "supported",

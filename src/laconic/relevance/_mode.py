@@ -95,7 +95,7 @@ def refit_by_degrees(problem: Problem, likelihood: Likelihood, f: Array, n_learn
     free = n_learnt + problem.intercept
     # With hardly an observation more than parameters there is no evidence to divide by.
     left = max(total - free, _LEFT * total)
-    v = float(problem.weight @ (problem.y - f) ** 2) / total * (total - left) / left
+    v = float(problem.weight @ likelihood.squares(problem.y, f)) / total * (total - left) / left
     return likelihood.refit(problem.y, f, problem.weight, free, v)
 
 

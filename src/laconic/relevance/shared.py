@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._protocols import Array, Design, Likelihood
+from ..likelihoods import Gaussian, Noise
 from ..linalg import Factor, Ridge, less_outers, ridge
 from ..solvers import Problem
 from ._mode import Mode, Solve, find_mode
@@ -18,6 +19,9 @@ from ._start import first_precision
 _LEAST_CURVATURE = 1e-10
 # Columns, as a part of the rows, up to which a step from the columns is the faster one.
 _FEW_COLUMNS = 0.5
+# Noise with heavy tails and the mode are found in turn, so often at the most, until a turn changes the
+# evidence by less than so many nats, or so many where modes are only compared.
+_ROUNDS, _SETTLED, _SETTLING = 50, 1e-4, 0.05
 
 
 class Weights(Protocol):
@@ -28,6 +32,9 @@ class Weights(Protocol):
 
     @property
     def b(self) -> float: ...  # noqa: D102
+
+    @property
+    def likelihood(self) -> Likelihood: ...  # noqa: D102
 
 
 def fit_shared(
@@ -67,18 +74,26 @@ def fit_shared(
     empty, columns = problem.empty(), problem.design.shape[1]
     alpha = np.full(columns, multiple * first_precision(problem, empty))
     w, b = (np.zeros(columns), empty.b) if near is None else (near.w, near.b)
+    likelihood = empty.likelihood
     until: dict[str, Any] = {"solve": ridge if products is None else partial(_ridge_of_rows, products)}
     if gain is not None:
         until["gain"] = gain
     if near is None and latent is not None and empty.likelihood is problem.likelihood:
         # Not where the noise is learnt: there the first step is the last.
         w, b = _towards(problem, alpha, latent, until["solve"])
-    mode = find_mode(problem, alpha, empty.likelihood, w, b, **until)
-    likelihood = _most_probable(mode)
-    if likelihood is not mode.likelihood:
-        curvature = likelihood.evaluate(problem.y, mode.f)[2]
-        alpha = alpha * (float(problem.weight @ curvature) / float(mode.r.sum()))
-        mode = find_mode(problem, alpha, likelihood, mode.w, mode.b, **until)
+    if near is not None and isinstance(likelihood, Noise):
+        alpha, likelihood = _seen_from(alpha, likelihood, near.likelihood)
+    mode = find_mode(problem, alpha, likelihood, w, b, **until)
+    for _ in range(_ROUNDS):
+        likelihood = _most_probable(mode)
+        if likelihood is mode.likelihood:
+            break
+        alpha, likelihood = _seen_from(mode.alpha, mode.likelihood, likelihood)
+        before, mode = mode, find_mode(problem, alpha, likelihood, mode.w, mode.b, **until)
+        # Of Gaussian noise the mode is the same for all variances, and the first one is the best.
+        change = abs(mode.objective - before.objective)
+        if isinstance(likelihood, Gaussian) or change <= (_SETTLED if gain is None else _SETTLING):
+            break
     return mode if products is None or gain is not None else _with_weights(mode)
 
 
@@ -134,14 +149,21 @@ def _towards(problem: Problem, alpha: Array, f: Array, solve: Solve) -> tuple[Ar
     return answer.weights, answer.intercept
 
 
+def _seen_from(alpha: Array, old: Any, new: Any) -> tuple[Array, Any]:
+    """Return a precision in the units of another noise, and that."""
+    return alpha * (new.information / old.information), new
+
+
 def _most_probable(mode: Mode) -> Likelihood:
     """Return the likelihood with the noise that makes the data most probable, weights integrated out."""
-    problem = mode.problem
+    problem, likelihood = mode.problem, mode.likelihood
+    if not isinstance(likelihood, Noise):
+        return likelihood
     total = float(problem.weight.sum())
-    seen = float(problem.weight @ (problem.y - mode.f) ** 2)
-    asked = float(mode.alpha @ mode.w**2) * total / float(mode.r.sum())  # by the prior
+    seen = float(problem.weight @ likelihood.squares(problem.y, mode.f))
+    asked = float(mode.alpha @ mode.w**2) * likelihood.noise  # by the prior
     v = (seen + asked) / max(total - problem.intercept, 0.5 * total) - seen / total
-    return mode.likelihood.refit(problem.y, mode.f, problem.weight, problem.intercept, v)
+    return likelihood.refit(problem.y, mode.f, problem.weight, problem.intercept, v)
 
 
 def leave_one_out(mode: Mode, v: Array | None = None) -> tuple[Array, Array]:

@@ -216,9 +216,7 @@ class OffersValues:
     _chosen: Any
 
     def _log_p(self, model: Any, X: Any, y: Any) -> Array:
-        m, s = model.predict_dist(X)
-        log_p = -0.5 * np.log(2 * np.pi * s**2) - 0.5 * ((y - m) / s) ** 2
-        return np.maximum(log_p, WORST)  # type: ignore[no-any-return]
+        return np.maximum(model.log_density(X, y), WORST)  # type: ignore[no-any-return]
 
     def predict_dist(self, X: Any) -> tuple[Array, Array]:
         """Return the chosen model's mean and standard deviation of a new observation at each row.
@@ -232,6 +230,21 @@ class OffersValues:
         mean, std : ndarrays of shape (n_samples,)
         """
         return self._chosen.predict_dist(X)  # type: ignore[no-any-return]
+
+    def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
+        """Return the ends of the interval that holds a new observation at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.95
+            The probability with which the observation is inside, between 0 and 1.
+
+        Returns
+        -------
+        low, high : ndarrays of shape (n_samples,)
+        """
+        return self._chosen.predict_interval(X, coverage)  # type: ignore[no-any-return]
 
 
 class Scorer:

@@ -13,6 +13,9 @@ from ..linalg import Quadratic, Ridge, ridge
 
 # The least curvature of a row, as a part of the largest.
 _LEAST_CURVATURE = 1e-10
+# And as a part of the touching Gaussian's where a likelihood is not concave: a target so far out that it
+# bends the other way pulls, and without any curvature there would be no end to that.
+_LEAST_PART = 0.2
 # From this many entries and rows for each column on, the passes over the rows are what an iteration
 # costs.
 _MANY = 10_000
@@ -116,17 +119,29 @@ class Problem:
             rows = slice(start, start + _BLOCK)
             log_p, slope[rows], curvature[rows] = likelihood.evaluate(self.y[rows], f[rows])
             fit += float(self.weight[rows] @ log_p)
+        if not likelihood.concave:
+            _, touching = likelihood.surrogate(self.y, f, np.zeros_like(f))
+            np.maximum(curvature, _LEAST_PART * touching, out=curvature)
         objective = fit - self.penalty(w) - offset
         return State(w, b, f, likelihood, slope, curvature, fit, objective, None, None, offset)
 
     def empty(self) -> State:
         """Return the model without columns: the best intercept, where it is free."""
+        return self._empty
+
+    @cached_property
+    def _empty(self) -> State:
         none = self.keep(np.arange(0))
         state = none.refit(np.zeros(0), 0.0, self.likelihood)
         for _ in range(100 if self.intercept else 0):  # Newton's method on one number
             information = float(self.osculate(state)[0].sum())
             step = float(self.weight @ state.slope) / information
-            state = none.refit(state.w, state.b + step, state.likelihood)
+            new = none.refit(state.w, state.b + step, state.likelihood)
+            if not (state.likelihood.concave or new.objective >= state.objective):  # as EM would
+                z, r = state.likelihood.surrogate(self.y, state.f, np.zeros_like(state.f))
+                step = float(self.weight @ (r * (z - state.f))) / float(self.weight @ r)
+                new = none.refit(state.w, state.b + step, state.likelihood)
+            state = new
             if abs(step) * np.sqrt(information) < 1e-5:  # the next would be its square
                 break
         return replace(state, w=np.zeros(self.design.shape[1]))
