@@ -142,6 +142,17 @@ def test_the_chosen_model_is_the_end_of_the_path_on_all_rows(data):
     assert model.best_estimator_.objective_ == found.answer.value
 
 
+def test_every_path_begins_at_the_scales_that_are_given(data):
+    X, y = data
+    template = JCFOClassifierCV(initial_scales=0.5, **SMALL)._template()
+    asked = template._question(2 * X, y, None)
+    np.testing.assert_allclose(template._settings(asked).start, 2 * X.var(axis=0))
+    for model in (JCFOClassifierCV(**SMALL), JCFORegressorCV(**SMALL)):
+        model.set_params(initial_scales=[1.0, 2.0])
+        with pytest.raises(ValueError, match="initial_scales has 2 numbers, but X has 8 features"):
+            model.fit(X, y == "yes")
+
+
 def test_regression_and_another_score():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 5))

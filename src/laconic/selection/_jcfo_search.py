@@ -185,7 +185,7 @@ def walk(model: Any, asked: Asked, grid: Sequence[Rates]) -> Iterator[tuple[Rate
     lower one the features of the one before are exchanged. Neighbours on the path often come to the
     same features, and go on to the same answers, which are looked for once.
     """
-    settings, default = model._settings, asked.questions[0].scale_rate
+    settings, default = model._settings(asked), asked.questions[0].scale_rate
     for scale in dict.fromkeys(rates.scale for rates in grid):
         mine = [rates for rates in grid if rates.scale == scale]
         strict = list(dict.fromkeys(rates.selection for rates in mine))

@@ -33,6 +33,8 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         which they were. ``"auto"`` is None, 1, 0.3 and 0.1 for ``"rbf"``, None and 1 for the others.
     scale_rates : "auto" or sequence of float or "auto", default="auto"
         Prices of a feature scale.
+    initial_scales : "auto", float or array-like of shape (n_features,), default="auto"
+        Where each path begins, as in :class:`~laconic.JCFOClassifier`.
     degree, solver, screening, n_centres, standardize, share_features, likelihood
         As in :class:`~laconic.JCFOClassifier`.
     fit_intercept, penalize_intercept, max_iter, tol, class_weight, random_state
@@ -89,6 +91,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         selection_rates: Any = "auto",
         weight_rates: Any = "auto",
         scale_rates: Any = "auto",
+        initial_scales: Any = "auto",
         degree: int = 2,
         solver: str = "varpro",
         screening: Any = None,
@@ -112,6 +115,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         self.selection_rates = selection_rates
         self.weight_rates = weight_rates
         self.scale_rates = scale_rates
+        self.initial_scales = initial_scales
         self.degree = degree
         self.solver = solver
         self.screening = screening
@@ -162,7 +166,7 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
     ----------
     kernel, selection_rates, weight_rates, scale_rates, n_jobs, callbacks
         As in :class:`JCFOClassifierCV`.
-    degree, solver, screening, n_centres, standardize, likelihood
+    initial_scales, degree, solver, screening, n_centres, standardize, likelihood
         As in :class:`~laconic.JCFORegressor`.
     fit_intercept, penalize_intercept, max_iter, tol, random_state
         As in :class:`~laconic.JCFORegressor`.
@@ -201,6 +205,7 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
         selection_rates: Any = "auto",
         weight_rates: Any = "auto",
         scale_rates: Any = "auto",
+        initial_scales: Any = "auto",
         degree: int = 2,
         solver: str = "varpro",
         screening: Any = None,
@@ -222,6 +227,7 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
         self.selection_rates = selection_rates
         self.weight_rates = weight_rates
         self.scale_rates = scale_rates
+        self.initial_scales = initial_scales
         self.degree = degree
         self.solver = solver
         self.screening = screening
