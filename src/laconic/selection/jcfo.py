@@ -47,8 +47,13 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         Take the candidate with the fewest features within one standard error of the best. False is the
         best, for predictions; of the ``"auto"`` rates of ``"rbf"`` the one that is best by more than
         two nats, over all rows, for each step from the lowest selection rate and to lower weights.
+    race : bool, default=True
+        Whether candidates that will not be chosen, as far as the folds so far tell row by row, are left
+        out of the other folds, and prices of a weight below one that made the rows left out clearly
+        less likely are not tried. In ``cv_results_`` their scores on those folds are NaN, and so is
+        their mean. ``False`` tries every candidate on every fold, as ``scoring`` does.
     n_jobs : int or None, default=None
-        Workers, one fold each.
+        Workers, one fold each (after the first two, where there is a race).
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconic.solvers.Record` after every fold: its number, the best
         score, its number of features and the seconds so far.
@@ -61,7 +66,8 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
     best_score_ : float
     best_index_ : int
     cv_results_ : dict
-        As ``GridSearchCV`` lays it out, with ``mean_n_features`` besides.
+        As ``GridSearchCV`` lays it out, with ``mean_n_features`` besides. NaN where a candidate was not
+        tried (``race``).
     feature_scales_ : ndarray
         Of the chosen model.
     classes_ : ndarray of shape (n_classes,)
@@ -108,6 +114,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         cv: Any = None,
         scoring: Any = None,
         one_standard_error: bool = True,
+        race: bool = True,
         n_jobs: int | None = None,
         callbacks: Any = None,
     ) -> None:
@@ -132,6 +139,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         self.cv = cv
         self.scoring = scoring
         self.one_standard_error = one_standard_error
+        self.race = race
         self.n_jobs = n_jobs
         self.callbacks = callbacks
 
@@ -164,7 +172,7 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
 
     Parameters
     ----------
-    kernel, selection_rates, weight_rates, scale_rates, n_jobs, callbacks
+    kernel, selection_rates, weight_rates, scale_rates, race, n_jobs, callbacks
         As in :class:`JCFOClassifierCV`.
     initial_scales, degree, solver, screening, n_centres, standardize, likelihood
         As in :class:`~laconic.JCFORegressor`.
@@ -220,6 +228,7 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
         cv: Any = None,
         scoring: Any = None,
         one_standard_error: bool = True,
+        race: bool = True,
         n_jobs: int | None = None,
         callbacks: Any = None,
     ) -> None:
@@ -242,6 +251,7 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
         self.cv = cv
         self.scoring = scoring
         self.one_standard_error = one_standard_error
+        self.race = race
         self.n_jobs = n_jobs
         self.callbacks = callbacks
 
