@@ -177,7 +177,7 @@ def test_prices_of_a_weight_that_make_it_worse_are_not_lowered_further():
         runners = [Priced(rates, 0.0) for rates in grid]
         runners[0].tried.append(tried(np.full(50, -0.5)))
         runners[1].tried.append(tried(-0.5 - worse - 0.3 * noise))
-        _go_no_lower(runners[1], runners)
+        _go_no_lower(runners[1], runners, AS_THEY_ARE)
         assert [runner.runs for runner in runners] == [True, True, goes_on, goes_on, True]
 
 
@@ -202,6 +202,19 @@ def test_of_candidates_that_do_not_run_only_the_way_is_walked(data, monkeypatch)
     runners = [Priced(rates, 0.0, runs=rates == (("auto", 4.0, 1.0))) for rates in grid]
     assert [runner.rates for runner, _ in walk(model, question, runners)] == [("auto", 4.0, 1.0)]
     assert asked == [1.0]
+
+
+def test_the_chosen_model_is_as_sure_as_the_rows_left_out_allow():
+    rng = np.random.default_rng(1)
+    centres = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
+    y, new = np.arange(60) % 3, np.arange(600) % 3
+    X, X_new = centres[y] + rng.normal(size=(60, 2)), centres[new] + rng.normal(size=(600, 2))
+    settings = {"selection_rates": [0.5], "weight_rates": [None], "cv": 3}
+    model = JCFOClassifierCV(**settings).fit(X, y)
+    plain = JCFOClassifierCV(**settings, scoring="neg_log_loss").fit(X, y)
+    assert model.variance_factor_ < 1 == plain.variance_factor_
+    np.testing.assert_array_equal(model.predict(X_new), plain.predict(X_new))
+    assert log_loss(new, model.predict_proba(X_new)) < log_loss(new, plain.predict_proba(X_new))
 
 
 def test_every_path_begins_at_the_scales_that_are_given(data):

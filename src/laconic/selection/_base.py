@@ -15,7 +15,7 @@ from .._component import is_jobs, is_switch
 from .._protocols import Array, Index
 from ..estimators._predictions import as_targets
 from ..estimators._validation import ROWS, check_one_kind, entries_once, naming_columns
-from ._confidence import AS_THEY_ARE, WORST, Judge, Said, log_p_of_labels
+from ._confidence import AS_THEY_ARE, FACTORS, WORST, Judge, Said, hear_labels
 from ._path import Data, Trial
 
 
@@ -167,10 +167,19 @@ class OffersClasses:
     """What a search over classifiers offers."""
 
     _chosen: Any
+    best_estimator_: Any
+    scoring: Any
 
-    def _log_p(self, model: Any, X: Any, y: Any) -> Array:
-        log_p: Array = log_p_of_labels(model, X, y)[0]
-        return log_p
+    def _judge(self, template: Any) -> Judge:
+        """Return how candidates are scored: by the log-loss, each as sure of itself as it may be."""
+        if self.scoring is None:
+            return Judge(hear_labels, FACTORS)
+        return super()._judge(template)  # type: ignore[misc, no-any-return]
+
+    def _trust(self, factor: float) -> None:
+        """Publish what the variances of the chosen model are multiplied by, as rows left out ask for."""
+        self.variance_factor_, chosen = factor, self.best_estimator_
+        chosen.posteriors_ = [each.times(factor) for each in chosen.posteriors_]
 
     def predict_proba(self, X: Any) -> Array:
         """Return the chosen model's probabilities of the classes.

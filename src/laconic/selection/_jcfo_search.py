@@ -25,8 +25,8 @@ from ..estimators._threads import one_blas_thread
 from ..solvers import Record
 from ._base import Search
 from ._candidates import check_values
-from ._confidence import Judge
-from ._path import Data, Hear, Trial, Tried
+from ._confidence import Judge, settle
+from ._path import Data, Trial, Tried
 from ._race import Contestant, is_behind, thin_out
 
 # Parts of the rate that leaves out what noise alone would bring, at which features are selected: of
@@ -86,7 +86,8 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
         shared = set(own) & set(theirs) - {"callbacks"}
         return clone(self._estimator(**{name: own[name] for name in shared}))
 
-    def _search(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _search(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Choose and fit; return what the variances of the chosen model are to be multiplied by."""
         callbacks = check_callbacks(self.callbacks)
         data, template = self._rows(X, y, sample_weight), self._template()
         asked: Asked = template._question(*data)  # judges everything but the grid
@@ -97,9 +98,9 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
         began = time.perf_counter()
 
         def report(fold: int, tried: Sequence[Tried]) -> None:
-            best = max(tried, key=lambda each: each.said.scores()[0])
-            seconds = time.perf_counter() - began
-            record = Record(fold, float(best.said.scores()[0]), int(best.trial.kept), seconds)
+            scores = [each.said.scores()[settle([each.said], judge.factors)] for each in tried]
+            best, seconds = int(np.argmax(scores)), time.perf_counter() - began
+            record = Record(fold, float(scores[best]), int(tried[best].trial.kept), seconds)
             for callback in callbacks:
                 callback(record)
 
@@ -112,6 +113,8 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
             self.best_estimator_ = self._refit(template, asked, grid)
         self.refit_time_ = time.perf_counter() - began
         self.n_iter_ = self.best_estimator_.n_iter_
+        factor: float = found[self.best_index_][0].factor
+        return factor
 
     def _race(
         self,
@@ -128,10 +131,9 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
         allowed = None if self.one_standard_error else 0.0
         with Parallel(n_jobs=self.n_jobs, return_as="generator") as workers:
             for together in rounds(folds) if thins else [folds]:
+                # As they are now: what one fold of a round finds is no matter of the others.
                 fresh = [replace(runner, tried=[]) for runner in runners]
-                jobs = (
-                    delayed(_fold)(template, data, each, fresh, judge.hear, thins) for each in together
-                )
+                jobs = (delayed(_fold)(template, data, each, fresh, judge, thins) for each in together)
                 for tried in workers(jobs):
                     done += 1
                     for runner, each in zip(runners, tried, strict=True):
@@ -284,7 +286,7 @@ def _fold(
     data: Data,
     fold: tuple[Index, Index],
     runners: Sequence[Priced],
-    hear: Hear,
+    judge: Judge,
     thins: bool,
 ) -> list[list[Tried]]:
     """Return what comes of the candidates on one fold; screening, too, sees its training rows alone."""
@@ -298,17 +300,17 @@ def _fold(
             warnings.simplefilter("ignore", ConvergenceWarning)
             model._publish_joint(asked, found)
         fitted = time.perf_counter()
-        said = hear(model, *held_out)
+        said = judge.hear(model, *held_out)
         now = time.perf_counter()
         trial = Trial(math.nan, int(model._support.sum()), fitted - began, now - fitted)
         runner.tried.append(Tried(said, trial, []))
         if thins:
-            _go_no_lower(runner, runners)
+            _go_no_lower(runner, runners, judge.factors)
         began = now
     return [runner.tried for runner in runners]
 
 
-def _go_no_lower(runner: Priced, runners: Sequence[Priced]) -> None:
+def _go_no_lower(runner: Priced, runners: Sequence[Priced], factors: Array) -> None:
     """Stop the lower prices of a weight where one has made the rows left out clearly less likely.
 
     They fit ever more of what is noise, and take the longest.
@@ -317,7 +319,7 @@ def _go_no_lower(runner: Priced, runners: Sequence[Priced]) -> None:
     place = same.index(runner)
     if not (place and same[place - 1].tried):
         return
-    before, now = same[place - 1].said[0], runner.said[0]
-    if is_behind(before.log_p[0] - now.log_p[0], now.weight):
+    before, now = (Contestant.log_p(each, factors) for each in (same[place - 1], runner))
+    if is_behind(before - now, runner.said[0].weight):
         for lower in same[place + 1 :]:
             lower.runs = False

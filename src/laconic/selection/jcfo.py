@@ -42,7 +42,9 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
     cv : int, splitter, iterable or None, default=None
         As in scikit-learn; None is 5 stratified folds.
     scoring : None, str or callable, default=None
-        None is the mean log probability of the label, rows weighted: minus the log-loss.
+        None is the mean log probability of the label, rows weighted: minus the log-loss, of models as
+        sure of themselves as the rows left out allow (``variance_factor_``). Any other takes the models
+        as they are.
     one_standard_error : bool, default=True
         Take the candidate with the fewest features within one standard error of the best. False is the
         best, for predictions; of the ``"auto"`` rates of ``"rbf"`` the one that is best by more than
@@ -68,6 +70,9 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
     cv_results_ : dict
         As ``GridSearchCV`` lays it out, with ``mean_n_features`` besides. NaN where a candidate was not
         tried (``race``).
+    variance_factor_ : float
+        By which the variances of the chosen model's latents are multiplied, as the rows left out ask
+        for: below 1 where Laplace's approximation is too timid, at most 2, and 1 with ``scoring``.
     feature_scales_ : ndarray
         Of the chosen model.
     classes_ : ndarray of shape (n_classes,)
@@ -159,7 +164,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         self
         """
         with all_or_nothing(self):
-            self._search(X, y, sample_weight)
+            self._trust(self._search(X, y, sample_weight))
             self.classes_ = self.best_estimator_.classes_
         return self
 
