@@ -42,6 +42,9 @@ _AFTER_PRODUCTS = (None, 1.0)
 _STEP = 2.0
 # Folds after each of which candidates may be out; the others follow together, one to a worker.
 _ALONE = 2
+# Nats by which rows that were not seen may turn a race: the first fold of a small sample may have none
+# of those that are hard.
+_UNSEEN = 1.0
 
 
 class Rates(NamedTuple):
@@ -142,7 +145,7 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
                     report(done, [*chain(*tried)])
                 if thins and done < len(folds):
                     on = [runner for runner in runners if runner.runs]
-                    thin_out(on, judge.factors, total, allowed)
+                    thin_out(on, judge.factors, total, allowed, _UNSEEN)
 
     def _grid(self, asked: Asked) -> list[Rates]:
         """Return the candidates, along each path in the order in which one is the start of the next."""
@@ -320,6 +323,6 @@ def _go_no_lower(runner: Priced, runners: Sequence[Priced], factors: Array) -> N
     if not (place and same[place - 1].tried):
         return
     before, now = (Contestant.log_p(each, factors) for each in (same[place - 1], runner))
-    if is_behind(before - now, runner.said[0].weight):
+    if is_behind(before - now, runner.said[0].weight, unseen=_UNSEEN):
         for lower in same[place + 1 :]:
             lower.runs = False

@@ -125,7 +125,13 @@ class Race:
         return runner.trials(self.judge.factors, len(self.folds))
 
 
-def thin_out(runners: Sequence[Contestant], factors: Array, total: float, allowed: float | None) -> None:
+def thin_out(
+    runners: Sequence[Contestant],
+    factors: Array,
+    total: float,
+    allowed: float | None,
+    unseen: float = 0.0,
+) -> None:
     """Stop those of which it is clear already that they will not be chosen.
 
     In the end the sparsest is chosen of those that are behind the best by no more nats than are
@@ -133,7 +139,8 @@ def thin_out(runners: Sequence[Contestant], factors: Array, total: float, allowe
     further behind is out, and one that does not lead and will not be ahead of a sparser one by as much.
 
     Rows are compared one by one: what is hard is hard for all, and the difference between two
-    candidates is known far better than the score of either.
+    candidates is known far better than the score of either. Few rows that are alike do not tell how
+    others will differ: by ``unseen`` nats, to say the least.
     """
     running = [runner for runner in runners if runner.runs]
     log_p = np.array([runner.log_p(factors) for runner in running])
@@ -143,22 +150,22 @@ def thin_out(runners: Sequence[Contestant], factors: Array, total: float, allowe
         allowed = _error(log_p[leader], weight) / math.sqrt(share)
     stays: list[int] = []
     for one in sorted(range(len(running)), key=lambda one: running[one].size):
-        behind = is_behind(log_p[leader] - log_p[one], weight, allowed * share)
+        behind = is_behind(log_p[leader] - log_p[one], weight, allowed * share, unseen)
         ahead = (log_p[one] - log_p[sparser] for sparser in stays)
         idle = one != leader and any(
-            weight @ gain + _IDLE * _error(gain, weight) < allowed * share for gain in ahead
+            weight @ gain + _IDLE * _error(gain, weight, unseen) < allowed * share for gain in ahead
         )
         running[one].runs = not (behind or idle)
         if running[one].runs:
             stays.append(one)
 
 
-def is_behind(lead: Array, weight: Array, allowed: float = 0.0) -> bool:
+def is_behind(lead: Array, weight: Array, allowed: float = 0.0, unseen: float = 0.0) -> bool:
     """Whether it is clear, row by row, that a candidate is behind by more nats than are allowed."""
-    return bool(weight @ lead > max(_BEHIND * _error(lead, weight), allowed))
+    return bool(weight @ lead > max(_BEHIND * _error(lead, weight, unseen), allowed))
 
 
-def _error(values: Array, weight: Array) -> float:
+def _error(values: Array, weight: Array, unseen: float = 0.0) -> float:
     """Return the standard error of a weighted sum over rows; weight 2 is a row seen twice."""
     middle = float(np.average(values, weights=weight))
-    return math.sqrt(float(weight @ (values - middle) ** 2))
+    return math.hypot(math.sqrt(float(weight @ (values - middle) ** 2)), unseen)
