@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from laconic import JCFOClassifier, JCFORegressor
+from laconic.estimators import _jcfo_search
 from laconic.estimators._jcfo_exchange import exchange
 from laconic.estimators._jcfo_trials import quick, through
 from laconic.kernels import RBF, Linear, Polynomial, Scaled
@@ -193,6 +194,43 @@ def test_units_and_origin_do_not_matter(kernel):
     np.testing.assert_allclose(there.feature_scales_, here.feature_scales_, rtol=1e-5, atol=1e-9)
     proba = there.predict_proba(X * unit + origin)
     np.testing.assert_allclose(proba, here.predict_proba(X), rtol=1e-5)
+
+
+@pytest.fixture
+def starts(monkeypatch):
+    """Return the scales at which full searches begin."""
+    found = []
+
+    def spy(question, theta, **options):
+        found.append(theta)
+        return variable_projection(question, theta, **options)
+
+    monkeypatch.setitem(_jcfo_search.SOLVERS, "varpro", spy)
+    return found
+
+
+@pytest.mark.parametrize("Model", [JCFOClassifier, JCFORegressor])
+def test_a_search_begins_at_the_scales_that_are_given(starts, Model):
+    X, y = product_of_two(60, 3)
+    X = X * [1.0, 10.0, 0.1]
+    given = np.array([2.0, 0.01, 0.0])
+    model = Model(initial_scales=given).fit(X, y)
+    np.testing.assert_allclose(starts, [given * X.var(axis=0)])
+    Model(initial_scales=given, standardize=False).fit(X, y)
+    np.testing.assert_allclose(starts[1], given)
+    # The same kernel in other units is the same model.
+    other = Model(initial_scales=given / 9).fit(3 * X, y)
+    np.testing.assert_allclose(starts[2], starts[0])
+    np.testing.assert_allclose(other.predict(3 * X), model.predict(X), rtol=1e-6)
+    screened = Model(initial_scales=0.5, screening=2, selection_rate=3.0).fit(X, y)
+    np.testing.assert_allclose(starts[3], 0.5 * X.var(axis=0)[screened._question(X, y, None).features])
+
+
+def test_from_scales_that_are_given_there_is_no_restart(starts):
+    X, y = product_of_two(60, 4)
+    model = JCFOClassifier(initial_scales=1e-3, weight_rate=1e4).fit(X, y)
+    assert len(starts) == 1
+    assert "from these initial_scales" in model.status_.message
 
 
 def test_screening_happens_inside_and_finds_the_linear_features():
@@ -383,6 +421,12 @@ def test_a_callback_stops_the_fit():
         ({"weight_rate": -1.0}, "weight_rate must be a positive number"),
         ({"scale_rate": 0.0}, "scale_rate must be a positive number or 'auto'"),
         ({"scale_rate": "none"}, "scale_rate must be a positive number or 'auto'"),
+        ({"initial_scales": "none"}, "initial_scales must be 'auto', a positive number or one"),
+        ({"initial_scales": 0.0}, "initial_scales must be"),
+        ({"initial_scales": [0.0, 0.0, 0.0]}, "initial_scales must be"),
+        ({"initial_scales": [1.0, -1.0, 0.0]}, "initial_scales must be"),
+        ({"initial_scales": [[1.0, 1.0], [1.0]]}, "initial_scales must be"),
+        ({"initial_scales": [1.0, 1.0]}, "initial_scales has 2 numbers, but X has 3 features"),
         ({"selection_rate": -2}, "selection_rate must be None, 'auto' or a positive number"),
         ({"solver": "newton"}, "Unknown solver"),
         ({"solver": []}, "Unknown solver"),

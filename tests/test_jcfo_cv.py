@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
 from laconic import JCFOClassifier, JCFOClassifierCV, JCFORegressorCV, SparseBayesClassifier
 from laconic.datasets import make_ripley
 from laconic.selection import _jcfo_search
-from laconic.selection._jcfo_search import Rates, relax, steps, walk
-from laconic.selection._path import Trial
+from laconic.selection._confidence import AS_THEY_ARE, Said
+from laconic.selection._jcfo_search import Priced, Rates, _go_no_lower, relax, steps, walk
+from laconic.selection._path import Trial, Tried
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +84,8 @@ def test_for_predictions_a_step_has_to_win_nats():
         {"one_standard_error": True},
     ):
         other = JCFOClassifierCV(**{"one_standard_error": False, **settings})
-        assert other._handicap(grid, rows=40.0) == 0
-    assert JCFORegressorCV(one_standard_error=False)._handicap(grid, rows=40.0) == 0
+        assert not other._handicap(grid, rows=40.0).any()
+    assert not JCFORegressorCV(one_standard_error=False)._handicap(grid, rows=40.0).any()
 
 
 def test_on_few_rows_no_feature_is_left_out_by_luck():
@@ -137,9 +139,93 @@ def test_the_chosen_model_is_the_end_of_the_path_on_all_rows(data):
     question = template._question(X, y, None)
     grid = [Rates("auto", 2.0, rate) for rate in (2.0, 1.0, 0.3)]
     grid += [Rates("auto", 8.0, rate) for rate in (8.0, 1.0, 0.3)]
-    ends = {tuple(rates.params.items()): found for rates, found in walk(template, question, grid)}
-    (found,) = ends[tuple(model.best_params_.items())]
+    runners = [Priced(rates, 0.0, runs=rates.params == model.best_params_) for rates in grid]
+    ((_, (found,)),) = walk(template, question, runners)
     assert model.best_estimator_.objective_ == found.answer.value
+
+
+def test_the_race_takes_what_every_fold_would(data):
+    X, y = data[0][:80, 2:6], data[1][:80]
+    settings = {"selection_rates": [1.0, 6.0], "weight_rates": [None, 0.5, 0.1], "cv": 4}
+    told: list = []
+    raced = JCFOClassifierCV(**settings, callbacks=told.append).fit(X, y)
+    every = JCFOClassifierCV(**settings, race=False).fit(X, y)
+    assert raced.best_params_ == every.best_params_
+    np.testing.assert_allclose(raced.predict_proba(X), every.predict_proba(X), rtol=1e-6)
+    assert not np.isnan(every.cv_results_["mean_test_score"]).any()
+    scores = np.array([raced.cv_results_[f"split{split}_test_score"] for split in range(4)])
+    out = np.isnan(scores)
+    assert out.mean() > 0.3
+    assert (out[1:] >= out[:-1]).all()  # who is out stays out
+    np.testing.assert_array_equal(np.isnan(raced.cv_results_["mean_test_score"]), out.any(axis=0))
+    assert [record.iteration for record in told] == [1, 2, 3, 4]
+    with parallel_config("threading"):
+        parallel = JCFOClassifierCV(**settings, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(
+        parallel.cv_results_["mean_test_score"], raced.cv_results_["mean_test_score"]
+    )
+
+
+def tried(log_p):
+    return Tried(Said(np.asarray(log_p)[None], np.ones(len(log_p))), Trial(0.0, 1, 0.0, 0.0), [])
+
+
+def test_prices_of_a_weight_that_make_it_worse_are_not_lowered_further():
+    grid = [Rates("auto", 2.0, rate) for rate in (2.0, 1.0, 0.3, 0.1)] + [Rates("auto", 4.0, 4.0)]
+    noise = np.tile([-1.0, 1.0], 25)
+    for worse, goes_on in ((0.3, False), (0.03, True)):
+        runners = [Priced(rates, 0.0) for rates in grid]
+        runners[0].tried.append(tried(np.full(50, -0.5)))
+        runners[1].tried.append(tried(-0.5 - worse - 0.3 * noise))
+        _go_no_lower(runners[1], runners, AS_THEY_ARE)
+        assert [runner.runs for runner in runners] == [True, True, goes_on, goes_on, True]
+
+
+def test_a_handicap_counts_in_the_race():
+    one, other = (Priced(Rates("auto", rate, rate), nats) for rate, nats in ((1.0, 0.0), (2.0, 0.2)))
+    for runner in (one, other):
+        runner.tried.append(tried(np.full(20, -0.5)))
+    np.testing.assert_allclose(one.log_p(AS_THEY_ARE) - other.log_p(AS_THEY_ARE), 0.2)
+
+
+def test_of_candidates_that_do_not_run_only_the_way_is_walked(data, monkeypatch):
+    asked = []
+
+    def counted(question, *others):
+        asked.append(question.weight_rate)
+        return relax(question, *others)
+
+    monkeypatch.setattr(_jcfo_search, "relax", counted)
+    model = JCFOClassifier()
+    question = model._question(data[0][:60], data[1][:60], None)
+    grid = [Rates("auto", rate, weight) for rate in (2.0, 4.0, 8.0) for weight in (rate, 1.0, 0.3)]
+    runners = [Priced(rates, 0.0, runs=rates == (("auto", 4.0, 1.0))) for rates in grid]
+    assert [runner.rates for runner, _ in walk(model, question, runners)] == [("auto", 4.0, 1.0)]
+    assert asked == [1.0]
+
+
+def test_the_chosen_model_is_as_sure_as_the_rows_left_out_allow():
+    rng = np.random.default_rng(1)
+    centres = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
+    y, new = np.arange(60) % 3, np.arange(600) % 3
+    X, X_new = centres[y] + rng.normal(size=(60, 2)), centres[new] + rng.normal(size=(600, 2))
+    settings = {"selection_rates": [0.5], "weight_rates": [None], "cv": 3}
+    model = JCFOClassifierCV(**settings).fit(X, y)
+    plain = JCFOClassifierCV(**settings, scoring="neg_log_loss").fit(X, y)
+    assert model.variance_factor_ < 1 == plain.variance_factor_
+    np.testing.assert_array_equal(model.predict(X_new), plain.predict(X_new))
+    assert log_loss(new, model.predict_proba(X_new)) < log_loss(new, plain.predict_proba(X_new))
+
+
+def test_every_path_begins_at_the_scales_that_are_given(data):
+    X, y = data
+    template = JCFOClassifierCV(initial_scales=0.5, **SMALL)._template()
+    asked = template._question(2 * X, y, None)
+    np.testing.assert_allclose(template._settings(asked).start, 2 * X.var(axis=0))
+    for model in (JCFOClassifierCV(**SMALL), JCFORegressorCV(**SMALL)):
+        model.set_params(initial_scales=[1.0, 2.0])
+        with pytest.raises(ValueError, match="initial_scales has 2 numbers, but X has 8 features"):
+            model.fit(X, y == "yes")
 
 
 def test_regression_and_another_score():

@@ -184,12 +184,12 @@ def test_candidates_that_will_not_be_chosen_see_no_more_folds(cross):
     assert not np.isnan(results["mean_n_relevant"] + results["mean_fit_time"]).any()
 
 
-def race(rows, kept, weight):
+def race(rows, kept, weight, unseen=0.0):
     """Return who goes on, of candidates with these log probabilities and numbers of kernels."""
     runners = [Runner(GeneralizedGaussian(), None) for _ in rows]
     for runner, own, many in zip(runners, rows, kept, strict=True):
         runner.tried.append(Tried(Said(own[None], weight), Trial(0.0, many, 0.0, 0.0), []))
-    thin_out(runners, AS_THEY_ARE, 2 * weight.sum(), np.log(5))
+    thin_out(runners, AS_THEY_ARE, 2 * weight.sum(), np.log(5), unseen)
     return [runner.runs for runner in runners]
 
 
@@ -207,6 +207,7 @@ def test_who_is_out_of_the_race():
     )
     kept, weight = [10, 5, 20, 30, 4], np.ones(100)
     assert race(rows, kept, weight) == [True, False, True, False, True]
+    assert race(rows, kept, weight, unseen=10.0) == 5 * [True]
     twice = np.tile(rows, 2)
     assert race(twice, kept, np.ones(200)) == race(rows, kept, np.full(100, 2.0))
 

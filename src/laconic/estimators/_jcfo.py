@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 
-from .._component import is_count, is_name, is_positive, is_rate, unknown
+from .._component import is_count, is_name, is_number, is_positive, is_rate, unknown
 from .._protocols import Array, Index, Likelihood
 from ..basis import KernelBasis, WithConstant
 from ..basis.kernel import distinct_rows
@@ -52,6 +52,7 @@ class Asked:
     features: Index
     unit: Array
     origin: Array
+    start: Array | None  # scales of these features to begin with, where somebody says so
 
     def at_rates(self, weight_rate: float, scale_rate: float) -> Self:
         """Return the same with other rates."""
@@ -91,6 +92,7 @@ class JCFOBase(KernelModel):
 
     weight_rate: float
     scale_rate: Any
+    initial_scales: Any
     selection_rate: Any
     screening: Any
     solver: Any
@@ -119,6 +121,11 @@ class JCFOBase(KernelModel):
                 or is_name(self.selection_rate, "auto")
                 or is_positive(self.selection_rate),
                 "None, 'auto' or a positive number",
+            ),
+            "initial_scales": (
+                is_name(self.initial_scales, "auto") or _are_scales(self.initial_scales),
+                "'auto', a positive number or one number per feature, none negative, one positive (up "
+                "to 1e100)",
             ),
             "n_centres": (self.n_centres is None or is_count(self.n_centres), "None or a count"),
             "screening": (
@@ -159,7 +166,18 @@ class JCFOBase(KernelModel):
             free, bool(self.fit_intercept and not free),
         )  # fmt: skip
         questions = [question] if shared else [replace(question, targets=[y]) for y in targets]
-        return Asked(questions, few, X, centres, features, unit, origin)
+        start = self._start(unit)
+        start = None if start is None else start[features]
+        return Asked(questions, few, X, centres, features, unit, origin, start)
+
+    def _start(self, unit: Array) -> Array | None:
+        """Return the scales to begin with, as standardised features see them: times their variances."""
+        if is_name(self.initial_scales, "auto"):
+            return None
+        given = np.asarray(self.initial_scales, dtype=np.float64)
+        if given.ndim and given.size != unit.size:
+            raise ValueError(f"initial_scales has {given.size} numbers, but X has {unit.size} features.")
+        return np.asarray(given / np.where(unit > 0, unit, 1.0) ** 2)
 
     def _penalises(self, outputs: int) -> bool:
         """Return whether the intercept pays the price of a weight."""
@@ -182,9 +200,8 @@ class JCFOBase(KernelModel):
         order = np.argsort(drawn)
         return drawn[order], np.argsort(order)
 
-    @property
-    def _settings(self) -> Settings:
-        return Settings(self.solver, int(self.max_iter), float(self.tol))
+    def _settings(self, asked: Asked) -> Settings:
+        return Settings(self.solver, int(self.max_iter), float(self.tol), asked.start)
 
     # ---- solve ----------------------------------------------------------------------------
 
@@ -200,7 +217,7 @@ class JCFOBase(KernelModel):
             elif self.selection_rate is not None:
                 rates = (float(self.selection_rate),)
             price = asked.feature_price
-            found.append(search(question, asked.few, self._settings, report, rates, price))
+            found.append(search(question, asked.few, self._settings(asked), report, rates, price))
             report.end()
         end_reports()
         self._publish_joint(asked, found)
@@ -233,6 +250,14 @@ class JCFOBase(KernelModel):
     inverse_transform = SelectorMixin.inverse_transform
     get_support = SelectorMixin.get_support
     get_feature_names_out = SelectorMixin.get_feature_names_out
+
+
+def _are_scales(value: Any) -> bool:
+    """Whether ``value`` is a positive number, or numbers of which one is and none is negative."""
+    if is_number(value):
+        return is_rate(value)
+    values = list(value) if np.iterable(value) else []
+    return all(is_rate(each) or (is_number(each) and each == 0) for each in values) and any(values)
 
 
 def _fits(question: JointProblem, found: Found, first: int, n_features: int) -> list[Fit]:

@@ -41,6 +41,7 @@ class Settings:
     solver: str
     max_iter: int
     tol: float
+    start: Array | None = None  # scales to begin with; None looks for good ones
 
 
 def search(
@@ -67,7 +68,7 @@ def search(
             break
     gentle = []
     if not (isinstance(question.kernel, Linear) or found.answer.stopped or settings.solver == "em"):
-        gentle = [quick(through(question, few), _best_start(question, few), TRIAL)]
+        gentle = [quick(through(question, few), _first(question, few, settings), TRIAL)]
     return relax(question, few, settings, report, found, price, gentle)
 
 
@@ -104,7 +105,8 @@ def follow(
 ) -> Iterator[Found]:
     """Yield the answer at each of ascending rates of the weights, each the start of the next.
 
-    The first has several starts. Where nothing is left, a higher rate leaves nothing too.
+    The first has several starts, or the one that was given. Where nothing is left, a higher rate
+    leaves nothing too.
     """
     found: Found | None = None
     for rate in rates:
@@ -135,24 +137,41 @@ def _search(
         return report(history[-1])
 
     solver: Any = SOLVERS[settings.solver]
-    warm = start is not None
+    begins = start is None
     options: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "callback": tell}
     if start is None:
-        start = _uniform(question, -1.0) if settings.solver == "em" else _best_start(question, few)
+        start = _first(question, few, settings)
     answer, note = solver(question, start, **options), ""
-    if answer.empty and settings.solver != "em" and not (answer.stopped or warm):
-        again = quick(question, _climb(through(question, few), _LOWER), settings.max_iter)
-        if again.empty or again.value >= answer.value:
-            note = (
-                " Nothing is worth its price, also after a restart from lower rates: "
-                "lower weight_rate or scale_rate."
-            )
-        else:
-            answer = solver(question, again.theta, **options)
-            note = " The first search ended with nothing; this one came from lower rates."
+    if begins and answer.empty and not answer.stopped:
+        answer, note = _again(question, few, settings, answer, options)
     if not history:  # it was at the end already
         tell(answer)
     return Found(answer, history, note)
+
+
+def _again(
+    question: JointProblem, few: Index, settings: Settings, nothing: Joint, options: dict[str, Any]
+) -> tuple[Joint, str]:
+    """Return what a restart finds after the first search has found nothing, and a sentence on it."""
+    if settings.start is not None:  # who says where to begin gets what is found from there
+        return nothing, " Nothing is worth its price from these initial_scales."
+    if settings.solver == "em":
+        return nothing, ""
+    again = quick(question, _climb(through(question, few), _LOWER), settings.max_iter)
+    if again.empty or again.value >= nothing.value:
+        return nothing, (
+            " Nothing is worth its price, also after a restart from lower rates: "
+            "lower weight_rate or scale_rate."
+        )
+    answer = SOLVERS[settings.solver](question, again.theta, **options)
+    return answer, " The first search ended with nothing; this one came from lower rates."
+
+
+def _first(question: JointProblem, few: Index, settings: Settings) -> Array:
+    """Return where the first search sets out."""
+    if settings.start is not None:
+        return settings.start
+    return _uniform(question, -1.0) if settings.solver == "em" else _best_start(question, few)
 
 
 def _uniform(question: JointProblem, power: float) -> Array:

@@ -38,6 +38,11 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
     scale_rate : float or "auto", default="auto"
         Price of a feature scale; ``"auto"`` is 2. (With the linear kernel only the product of the two
         rates matters.)
+    initial_scales : "auto", float or array-like of shape (n_features,), default="auto"
+        Scales at which the search begins, those of features in their own units: the kernel
+        :math:`\exp(-\sum\theta_k(x_k-c_k)^2)` before anything is standardised, so that a Gaussian of
+        width h is ``1 / (2 * h**2)``. ``"auto"`` tries several and goes on from the best; what is given
+        is taken as it is, without other starts or restarts, as the paper does.
     selection_rate : float, "auto" or None, default=None
         A larger price of a weight at which the features are selected, before those that were are given
         kernels at ``weight_rate``. A high price selects sharply but shrinks; this has the one without
@@ -118,6 +123,7 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         degree: int = 2,
         weight_rate: float = 1.0,
         scale_rate: Any = "auto",
+        initial_scales: Any = "auto",
         selection_rate: Any = None,
         solver: str = "varpro",
         screening: Any = None,
@@ -137,6 +143,7 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         self.degree = degree
         self.weight_rate = weight_rate
         self.scale_rate = scale_rate
+        self.initial_scales = initial_scales
         self.selection_rate = selection_rate
         self.solver = solver
         self.screening = screening
@@ -207,6 +214,8 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         Price of a weight as large as the standard deviation of the noise.
     scale_rate : float or "auto", default="auto"
         Price of a feature scale; ``"auto"`` is 2.
+    initial_scales : "auto", float or array-like of shape (n_features,), default="auto"
+        As in :class:`JCFOClassifier`.
     selection_rate : float, "auto" or None, default=None
         As in :class:`JCFOClassifier`.
     solver : {"varpro", "em"}, default="varpro"
@@ -260,6 +269,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         degree: int = 2,
         weight_rate: float = 1.0,
         scale_rate: Any = "auto",
+        initial_scales: Any = "auto",
         selection_rate: Any = None,
         solver: str = "varpro",
         screening: Any = None,
@@ -277,6 +287,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         self.degree = degree
         self.weight_rate = weight_rate
         self.scale_rate = scale_rate
+        self.initial_scales = initial_scales
         self.selection_rate = selection_rate
         self.solver = solver
         self.screening = screening

@@ -15,8 +15,8 @@ from .._component import is_jobs, is_switch
 from .._protocols import Array, Index
 from ..estimators._predictions import as_targets
 from ..estimators._validation import ROWS, check_one_kind, entries_once, naming_columns
-from ._confidence import WORST, log_p_of_labels
-from ._path import Data, Score, Trial
+from ._confidence import AS_THEY_ARE, FACTORS, WORST, Judge, Said, hear_labels
+from ._path import Data, Trial
 
 
 class Search(BaseEstimator):  # type: ignore[misc]
@@ -36,8 +36,8 @@ class Search(BaseEstimator):  # type: ignore[misc]
     def _log_p(self, model: Any, X: Any, y: Any) -> Array:
         raise NotImplementedError
 
-    def _log_score(self, model: Any, X: Any, y: Any, weight: Array) -> float:
-        return float(np.average(self._log_p(model, X, y), weights=weight))
+    def _hear(self, model: Any, X: Any, y: Any, weight: Array) -> Said:
+        return Said(self._log_p(model, X, y)[None], weight)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> Data:
         """Return rows, targets and weights, judged."""
@@ -92,15 +92,17 @@ class Search(BaseEstimator):  # type: ignore[misc]
             )
         return folds
 
-    def _score(self, template: Any) -> Score:
+    def _judge(self, template: Any) -> Judge:
+        """Return how candidates are scored: as they are, by their log probabilities or as is asked."""
         if self.scoring is None:
-            return self._log_score
+            return Judge(self._hear, AS_THEY_ARE)
         if not (isinstance(self.scoring, str) or callable(self.scoring)):
             raise ValueError(
                 f"scoring must be None, the name of one score or a function of a model, X and y, got "
                 f"{self.scoring!r}."
             )
-        return Scorer(check_scoring(template, scoring=self.scoring))
+        scorer = Heard(check_scoring(template, scoring=self.scoring))
+        return Judge(scorer, AS_THEY_ARE, by_rows=False)
 
     def _choose(
         self,
@@ -124,7 +126,7 @@ class Search(BaseEstimator):  # type: ignore[misc]
         ``allowed``, or by one standard error where that is asked for.
         """
         scores = np.array([[trial.score for trial in folds] for folds in found])
-        kept = np.array([np.nanmean([trial.kept for trial in folds]) for folds in found])
+        kept = mean_of_tried(np.array([[trial.kept for trial in folds] for folds in found]))
         mean = np.where(np.isnan(scores).any(axis=1), -np.inf, scores.mean(axis=1)) - handicap
         best = int(np.argmax(mean))
         if self.one_standard_error and scores.shape[1] > 1:
@@ -165,10 +167,19 @@ class OffersClasses:
     """What a search over classifiers offers."""
 
     _chosen: Any
+    best_estimator_: Any
+    scoring: Any
 
-    def _log_p(self, model: Any, X: Any, y: Any) -> Array:
-        log_p: Array = log_p_of_labels(model, X, y)[0]
-        return log_p
+    def _judge(self, template: Any) -> Judge:
+        """Return how candidates are scored: by the log-loss, each as sure of itself as it may be."""
+        if self.scoring is None:
+            return Judge(hear_labels, FACTORS)
+        return super()._judge(template)  # type: ignore[misc, no-any-return]
+
+    def _trust(self, factor: float) -> None:
+        """Publish what the variances of the chosen model are multiplied by, as rows left out ask for."""
+        self.variance_factor_, chosen = factor, self.best_estimator_
+        chosen.posteriors_ = [each.times(factor) for each in chosen.posteriors_]
 
     def predict_proba(self, X: Any) -> Array:
         """Return the chosen model's probabilities of the classes.
@@ -247,14 +258,14 @@ class OffersValues:
         return self._chosen.predict_interval(X, coverage)  # type: ignore[no-any-return]
 
 
-class Scorer:
-    """A scorer of scikit-learn, called as ours are; a class, so that workers can unpickle it."""
+class Heard:
+    """A scorer of scikit-learn, of all rows of a fold together; a class, so that workers unpickle it."""
 
     def __init__(self, scorer: Any) -> None:
         self.scorer = scorer
 
-    def __call__(self, model: Any, X: Any, y: Any, weight: Array) -> float:
-        return float(self.scorer(model, X, y))
+    def __call__(self, model: Any, X: Any, y: Any, weight: Array) -> Said:
+        return Said(np.array([[float(self.scorer(model, X, y))]]), np.array([weight.sum()]))
 
 
 def as_results(params: list[dict[str, Any]], found: list[list[Trial]], counted: str) -> dict[str, Any]:
@@ -266,8 +277,8 @@ def as_results(params: list[dict[str, Any]], found: list[list[Trial]], counted: 
     scores, kept, fit, score, _ = np.moveaxis(table, 2, 0)
     results: dict[str, Any] = {}
     for name, values in (("fit_time", fit), ("score_time", score)):
-        results[f"mean_{name}"] = np.nanmean(values, axis=1)
-        results[f"std_{name}"] = np.nanstd(values, axis=1)
+        mean = results[f"mean_{name}"] = mean_of_tried(values)
+        results[f"std_{name}"] = np.sqrt(mean_of_tried((values - mean[:, None]) ** 2))
     for name in params[0]:
         values = [each[name] for each in params]
         column = np.ma.MaskedArray(np.empty(len(values), dtype=object), mask=False)
@@ -280,5 +291,12 @@ def as_results(params: list[dict[str, Any]], found: list[list[Trial]], counted: 
     results["std_test_score"] = scores.std(axis=1)
     worst = np.where(np.isnan(results["mean_test_score"]), -np.inf, results["mean_test_score"])
     results["rank_test_score"] = rankdata(-worst, method="min").astype(np.int32)
-    results[f"mean_n_{counted}"] = np.nanmean(kept, axis=1)
+    results[f"mean_n_{counted}"] = mean_of_tried(kept)
     return results
+
+
+def mean_of_tried(values: Array) -> Array:
+    """Return the mean over the folds on which each candidate was tried, NaN if it never was."""
+    tried = ~np.isnan(values)
+    total = np.where(tried, values, 0.0).sum(axis=1)
+    return np.asarray(np.where(tried.any(axis=1), total, np.nan) / np.maximum(tried.sum(axis=1), 1))

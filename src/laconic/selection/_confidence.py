@@ -40,7 +40,7 @@ class Judge(NamedTuple):
     by_rows: bool = True  # whether what was said is said of each row by itself
 
 
-def log_p_of_labels(model: Any, X: Any, y: Any, factors: Array = AS_THEY_ARE) -> Array:
+def _log_p_of_labels(model: Any, X: Any, y: Any, factors: Array) -> Array:
     """Return a classifier's log probabilities of labels, a line for each factor of its variances."""
     column, known = np.searchsorted(model.classes_, y), np.isin(y, model.classes_)
     (m, v), rows = model._latents(X), np.arange(column.size)
@@ -51,7 +51,7 @@ def log_p_of_labels(model: Any, X: Any, y: Any, factors: Array = AS_THEY_ARE) ->
 
 def hear_labels(model: Any, X: Any, y: Any, weight: Array) -> Said:
     """Return what a classifier says of labelled rows, its variances open."""
-    return Said(log_p_of_labels(model, X, y, FACTORS), weight)
+    return Said(_log_p_of_labels(model, X, y, FACTORS), weight)
 
 
 def settle(folds: Sequence[Said], factors: Array) -> int:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +25,9 @@ from ..estimators._threads import one_blas_thread
 from ..solvers import Record
 from ._base import Search
 from ._candidates import check_values
-from ._path import Data, Score, Trial
+from ._confidence import Judge, settle
+from ._path import Data, Trial, Tried
+from ._race import Contestant, is_behind, thin_out
 
 # Parts of the rate that leaves out what noise alone would bring, at which features are selected: of
 # kernels of distances, and of inner products, of whose rate they are roots.
@@ -35,6 +40,11 @@ _AFTER_PRODUCTS = (None, 1.0)
 # Where predictions are wanted, a step away from the gentlest selection, to the next rate of either kind,
 # has to win so many nats over all rows that were left out.
 _STEP = 2.0
+# Folds after each of which candidates may be out; the others follow together, one to a worker.
+_ALONE = 2
+# Nats by which rows that were not seen may turn a race: the first fold of a small sample may have none
+# of those that are hard.
+_UNSEEN = 1.0
 
 
 class Rates(NamedTuple):
@@ -51,6 +61,18 @@ class Rates(NamedTuple):
         return {"scale_rate": self.scale, "selection_rate": strict, "weight_rate": self.weight}
 
 
+@dataclass(eq=False)
+class Priced(Contestant):
+    """Rates, and by how many nats a row they have to be better than others."""
+
+    rates: Rates
+    handicap: float
+
+    def log_p(self, factors: Array) -> Array:
+        """Return what it says of all rows so far, less its handicap."""
+        return super().log_p(factors) - self.handicap
+
+
 class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
     """Choose among rates; subclasses say which estimator, and how it is scored."""
 
@@ -58,6 +80,7 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
     selection_rates: Any
     weight_rates: Any
     scale_rates: Any
+    race: bool
 
     _counted = "features"
 
@@ -66,29 +89,63 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
         shared = set(own) & set(theirs) - {"callbacks"}
         return clone(self._estimator(**{name: own[name] for name in shared}))
 
-    def _search(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _search(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Choose and fit; return what the variances of the chosen model are to be multiplied by."""
         callbacks = check_callbacks(self.callbacks)
         data, template = self._rows(X, y, sample_weight), self._template()
         asked: Asked = template._question(*data)  # judges everything but the grid
         grid = self._grid(asked)
-        folds, score = self._folds(data), self._score(template)
-        began, columns = time.perf_counter(), []
-        with one_blas_thread():
-            jobs = (delayed(_fold)(template, data, fold, grid, score) for fold in folds)
-            for trials in Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs):
-                columns.append(trials)
-                best = max(trials, key=lambda trial: trial.score)
-                seconds = time.perf_counter() - began
-                for callback in callbacks:
-                    callback(Record(len(columns), best.score, best.kept, seconds))
-        found = [list(trials) for trials in zip(*columns, strict=True)]
+        folds, judge = self._folds(data), self._judge(template)
         handicap = self._handicap(grid, float(data.weight.sum()))
+        runners = [Priced(rates, price) for rates, price in zip(grid, handicap, strict=True)]
+        began = time.perf_counter()
+
+        def report(fold: int, tried: Sequence[Tried]) -> None:
+            scores = [each.said.scores()[settle([each.said], judge.factors)] for each in tried]
+            best, seconds = int(np.argmax(scores)), time.perf_counter() - began
+            record = Record(fold, float(scores[best]), int(tried[best].trial.kept), seconds)
+            for callback in callbacks:
+                callback(record)
+
+        with one_blas_thread():
+            self._race(template, data, folds, judge, runners, report)
+        found = [runner.trials(judge.factors, len(folds)) for runner in runners]
         self._choose([rates.params for rates in grid], found, handicap=handicap)
         began = time.perf_counter()
         with one_blas_thread():
             self.best_estimator_ = self._refit(template, asked, grid)
         self.refit_time_ = time.perf_counter() - began
         self.n_iter_ = self.best_estimator_.n_iter_
+        factor: float = found[self.best_index_][0].factor
+        return factor
+
+    def _race(
+        self,
+        template: Any,
+        data: Data,
+        folds: Sequence[tuple[Index, Index]],
+        judge: Judge,
+        runners: Sequence[Priced],
+        report: Callable[[int, Sequence[Tried]], None],
+    ) -> None:
+        """Try the candidates on the folds; who will not be chosen, as these tell, sees no more."""
+        thins, done = self.race and judge.by_rows, 0
+        total = float(sum(data.weight[test].sum() for _, test in folds))
+        allowed = None if self.one_standard_error else 0.0
+        with Parallel(n_jobs=self.n_jobs, return_as="generator") as workers:
+            for together in rounds(folds) if thins else [folds]:
+                # As they are now: what one fold of a round finds is no matter of the others.
+                fresh = [replace(runner, tried=[]) for runner in runners]
+                jobs = (delayed(_fold)(template, data, each, fresh, judge, thins) for each in together)
+                for tried in workers(jobs):
+                    done += 1
+                    for runner, each in zip(runners, tried, strict=True):
+                        runner.runs = runner.runs and bool(each)
+                        runner.tried += each if runner.runs else []
+                    report(done, [*chain(*tried)])
+                if thins and done < len(folds):
+                    on = [runner for runner in runners if runner.runs]
+                    thin_out(on, judge.factors, total, allowed, _UNSEEN)
 
     def _grid(self, asked: Asked) -> list[Rates]:
         """Return the candidates, along each path in the order in which one is the start of the next."""
@@ -113,7 +170,7 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
                 grid += [Rates(scale, strict, rate) for rate in sorted(lower, reverse=True)]
         return grid
 
-    def _handicap(self, grid: list[Rates], rows: float) -> Array | float:
+    def _handicap(self, grid: list[Rates], rows: float) -> Array:
         """Return by how many nats a row each candidate must be better than the gentlest selection.
 
         The best of many on few rows often owes it to those rows: lower prices fit boundaries that
@@ -123,20 +180,20 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
         own = _is_auto(self.selection_rates) and _is_auto(self.weight_rates)
         classes = self._classifies and self.kernel == "rbf" and self.scoring is None
         if self.one_standard_error or not own or not classes:
-            return 0.0
+            return np.zeros(len(grid))
         return _STEP * steps(grid) / rows
 
     def _refit(self, template: Any, asked: Asked, grid: list[Rates]) -> Any:
         """Return the chosen model on all rows, reached along the path that the folds took."""
         model, best = clone(template).set_params(**self.best_params_), grid[self.best_index_]
-        path = [rates for rates in grid if rates.scale == best.scale]
         for name in ("n_features_in_", "feature_names_in_", "classes_", "_rows"):
             if hasattr(template, name):
                 setattr(model, name, getattr(template, name))
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
-        found = next(found for rates, found in walk(model, asked, path) if rates == best)
+        alone = [Priced(rates, 0.0, runs=rates == best) for rates in grid]
+        ((_, found),) = walk(model, asked, alone)
         model._publish_joint(asked, found)
         return model
 
@@ -178,26 +235,38 @@ def _positive(owner: Any, name: str, none: bool = False) -> list[Any]:
     return rates
 
 
-def walk(model: Any, asked: Asked, grid: Sequence[Rates]) -> Iterator[tuple[Rates, list[Found]]]:
-    """Yield each candidate with its answers.
+def rounds(folds: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return the folds in rounds, after each of which candidates may be out; workers share a round."""
+    alone = [[fold] for fold in folds[:_ALONE]]
+    return [*alone, folds[_ALONE:]] if len(folds) > _ALONE else [*alone]
+
+
+def walk(model: Any, asked: Asked, runners: Sequence[Priced]) -> Iterator[tuple[Priced, list[Found]]]:
+    """Yield each candidate that runs with its answers; who stops meanwhile is left out.
 
     Selections follow an ascending path, and from each of them the prices of a weight descend: at a
     lower one the features of the one before are exchanged. Neighbours on the path often come to the
-    same features, and go on to the same answers, which are looked for once.
+    same features, and go on to the same answers, which are looked for once. Of candidates that do not
+    run only the way to others is walked.
     """
-    settings, default = model._settings, asked.questions[0].scale_rate
-    for scale in dict.fromkeys(rates.scale for rates in grid):
-        mine = [rates for rates in grid if rates.scale == scale]
-        strict = list(dict.fromkeys(rates.selection for rates in mine))
+    settings, default = model._settings(asked), asked.questions[0].scale_rate
+    for scale in dict.fromkeys(runner.rates.scale for runner in runners if runner.runs):
+        mine = [runner for runner in runners if runner.rates.scale == scale]
+        last = max(place for place, runner in enumerate(mine) if runner.runs)
+        strict = list(dict.fromkeys(runner.rates.selection for runner in mine[: last + 1]))
         at = asked.at_rates(1.0, _number(scale, default))
         paths = [follow(question, asked.few, settings, strict) for question in at.questions]
         known: dict[Any, Found] = {}
         for rate, found in zip(strict, zip(*paths, strict=True), strict=True):
             answers = list(found)
-            for rates in (each for each in mine if each.selection == rate):
-                if rates.weight < rate:
-                    answers = _relaxed(at, settings, answers, rates.weight, known)
-                yield rates, answers
+            down = [runner for runner in mine if runner.rates.selection == rate]
+            for place, runner in enumerate(down):
+                if not any(each.runs for each in down[place:]):
+                    break
+                if runner.rates.weight < rate:
+                    answers = _relaxed(at, settings, answers, runner.rates.weight, known)
+                if runner.runs:
+                    yield runner, answers
 
 
 def _relaxed(
@@ -216,22 +285,44 @@ def _relaxed(
 
 
 def _fold(
-    template: Any, data: Data, fold: tuple[Index, Index], grid: Sequence[Rates], score: Score
-) -> list[Trial]:
-    """Return a trial of each candidate on one fold; screening, too, sees its training rows alone."""
+    template: Any,
+    data: Data,
+    fold: tuple[Index, Index],
+    runners: Sequence[Priced],
+    judge: Judge,
+    thins: bool,
+) -> list[list[Tried]]:
+    """Return what comes of the candidates on one fold; screening, too, sees its training rows alone."""
     train, test = fold
     held_in, held_out = data.rows(train), data.rows(test)
-    model, trials = clone(template), []
+    model, runners = clone(template), [replace(runner, tried=[]) for runner in runners]
     began = time.perf_counter()
     asked = model._question(*held_in)
-    for _, found in walk(model, asked, grid):
+    for runner, found in walk(model, asked, runners):
         with warnings.catch_warnings():  # a candidate need not converge to be judged
             warnings.simplefilter("ignore", ConvergenceWarning)
             model._publish_joint(asked, found)
         fitted = time.perf_counter()
-        value = score(model, *held_out)
+        said = judge.hear(model, *held_out)
         now = time.perf_counter()
-        kept = int(model._support.sum())
-        trials.append(Trial(value, kept, fitted - began, now - fitted))
+        trial = Trial(math.nan, int(model._support.sum()), fitted - began, now - fitted)
+        runner.tried.append(Tried(said, trial, []))
+        if thins:
+            _go_no_lower(runner, runners, judge.factors)
         began = now
-    return trials
+    return [runner.tried for runner in runners]
+
+
+def _go_no_lower(runner: Priced, runners: Sequence[Priced], factors: Array) -> None:
+    """Stop the lower prices of a weight where one has made the rows left out clearly less likely.
+
+    They fit ever more of what is noise, and take the longest.
+    """
+    same = [each for each in runners if each.rates[:2] == runner.rates[:2]]
+    place = same.index(runner)
+    if not (place and same[place - 1].tried):
+        return
+    before, now = (Contestant.log_p(each, factors) for each in (same[place - 1], runner))
+    if is_behind(before - now, runner.said[0].weight, unseen=_UNSEEN):
+        for lower in same[place + 1 :]:
+            lower.runs = False

@@ -28,7 +28,6 @@ _RANK_TOL = 1e-8
 # The exact solver's certificate is far finer than that.
 _LASSO = Proximal(certify=False)
 
-Score = Callable[[Any, Any, Any, Array], float]
 Hear = Callable[[Any, Any, Any, Array], Said]
 
 

@@ -23,30 +23,17 @@ from ._path import Data, Entry, Trial, Tried, try_fold
 _BEHIND, _IDLE = 1.5, 2.0
 
 
-@dataclass
-class Runner:
-    """A candidate: a prior at a width, and how it has done so far."""
+@dataclass(eq=False)
+class Contestant:
+    """A candidate of any search, and how it has done so far."""
 
-    prior: GeneralizedGaussian
-    gamma: float | None
-    tried: list[Tried] = field(default_factory=list)
-    runs: bool = True
+    tried: list[Tried] = field(default_factory=list, kw_only=True)
+    runs: bool = field(default=True, kw_only=True)
 
     @property
-    def entry(self) -> Entry:
-        """Return it as the next fold sees it: the scales of the last fold are its first guess."""
-        return Entry(self.prior, self.tried[-1].scales if self.tried else [], self.runs)
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """How many columns it has kept, in the mean; and its shape, where that cannot tell."""
-        return float(np.mean([each.trial.kept for each in self.tried])), self.prior.q
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """Return it as parameters of the estimator."""
-        params: dict[str, Any] = {"prior__q": self.prior.q, "prior__scale": self.prior.scale}
-        return params if self.gamma is None else {**params, "gamma": self.gamma}
+    def size(self) -> tuple[float, ...]:
+        """How many columns or features it has kept, in the mean."""
+        return (float(np.mean([each.trial.kept for each in self.tried])),)
 
     @property
     def said(self) -> list[Said]:
@@ -57,6 +44,39 @@ class Runner:
         """Return what it says of all rows so far, its variances settled."""
         best = settle(self.said, factors)
         return np.concatenate([said.log_p[best] for said in self.said])
+
+    def trials(self, factors: Array, folds: int) -> list[Trial]:
+        """Return a trial for each fold, its variances settled; of folds that it did not see, nothing."""
+        best = settle(self.said, factors)
+        found = [
+            each.trial._replace(score=float(each.said.scores()[best]), factor=float(factors[best]))
+            for each in self.tried
+        ]
+        return found + [Trial()] * (folds - len(found))
+
+
+@dataclass(eq=False)
+class Runner(Contestant):
+    """A prior at a width."""
+
+    prior: GeneralizedGaussian
+    gamma: float | None
+
+    @property
+    def entry(self) -> Entry:
+        """Return it as the next fold sees it: the scales of the last fold are its first guess."""
+        return Entry(self.prior, self.tried[-1].scales if self.tried else [], self.runs)
+
+    @property
+    def size(self) -> tuple[float, ...]:
+        """How many columns it has kept; and its shape, where that cannot tell."""
+        return (*super().size, self.prior.q)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Return it as parameters of the estimator."""
+        params: dict[str, Any] = {"prior__q": self.prior.q, "prior__scale": self.prior.scale}
+        return params if self.gamma is None else {**params, "gamma": self.gamma}
 
 
 @dataclass(frozen=True)
@@ -101,17 +121,17 @@ class Race:
         thin_out(runners, self.judge.factors, total, self.allowed)
 
     def trials(self, runner: Runner) -> list[Trial]:
-        """Return a trial for each fold, its variances settled; of folds that it did not see, nothing."""
-        factors = self.judge.factors
-        best = settle(runner.said, factors)
-        found = [
-            each.trial._replace(score=float(each.said.scores()[best]), factor=float(factors[best]))
-            for each in runner.tried
-        ]
-        return found + [Trial()] * (len(self.folds) - len(found))
+        """Return a trial of it for each fold."""
+        return runner.trials(self.judge.factors, len(self.folds))
 
 
-def thin_out(runners: Sequence[Runner], factors: Array, total: float, allowed: float | None) -> None:
+def thin_out(
+    runners: Sequence[Contestant],
+    factors: Array,
+    total: float,
+    allowed: float | None,
+    unseen: float = 0.0,
+) -> None:
     """Stop those of which it is clear already that they will not be chosen.
 
     In the end the sparsest is chosen of those that are behind the best by no more nats than are
@@ -119,7 +139,8 @@ def thin_out(runners: Sequence[Runner], factors: Array, total: float, allowed: f
     further behind is out, and one that does not lead and will not be ahead of a sparser one by as much.
 
     Rows are compared one by one: what is hard is hard for all, and the difference between two
-    candidates is known far better than the score of either.
+    candidates is known far better than the score of either. Few rows that are alike do not tell how
+    others will differ: by ``unseen`` nats, to say the least.
     """
     running = [runner for runner in runners if runner.runs]
     log_p = np.array([runner.log_p(factors) for runner in running])
@@ -129,18 +150,22 @@ def thin_out(runners: Sequence[Runner], factors: Array, total: float, allowed: f
         allowed = _error(log_p[leader], weight) / math.sqrt(share)
     stays: list[int] = []
     for one in sorted(range(len(running)), key=lambda one: running[one].size):
-        lead = log_p[leader] - log_p[one]
-        behind = weight @ lead > max(_BEHIND * _error(lead, weight), allowed * share)
+        behind = is_behind(log_p[leader] - log_p[one], weight, allowed * share, unseen)
         ahead = (log_p[one] - log_p[sparser] for sparser in stays)
         idle = one != leader and any(
-            weight @ gain + _IDLE * _error(gain, weight) < allowed * share for gain in ahead
+            weight @ gain + _IDLE * _error(gain, weight, unseen) < allowed * share for gain in ahead
         )
         running[one].runs = not (behind or idle)
         if running[one].runs:
             stays.append(one)
 
 
-def _error(values: Array, weight: Array) -> float:
+def is_behind(lead: Array, weight: Array, allowed: float = 0.0, unseen: float = 0.0) -> bool:
+    """Whether it is clear, row by row, that a candidate is behind by more nats than are allowed."""
+    return bool(weight @ lead > max(_BEHIND * _error(lead, weight, unseen), allowed))
+
+
+def _error(values: Array, weight: Array, unseen: float = 0.0) -> float:
     """Return the standard error of a weighted sum over rows; weight 2 is a row seen twice."""
     middle = float(np.average(values, weights=weight))
-    return math.sqrt(float(weight @ (values - middle) ** 2))
+    return math.hypot(math.sqrt(float(weight @ (values - middle) ** 2)), unseen)

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import clone
 
 from .._component import is_name, unknown
-from .._protocols import Array
 from ..estimators._base import SparseBayesBase
 from ..estimators._callbacks import check_callbacks
 from ..estimators._threads import one_blas_thread
@@ -21,7 +20,6 @@ from ..priors import GeneralizedGaussian
 from ..solvers import Record
 from ._base import Search
 from ._candidates import check_values, path_of, width_grid
-from ._confidence import AS_THEY_ARE, Judge, Said
 from ._path import Data, Trial, weigh
 from ._race import Race, Runner
 
@@ -146,15 +144,6 @@ class SparseBayesSearch(Search):
         judged = self.scoring is None and self.criterion == "cv"
         return _FIVE if self._classifies and self.kernel is not None and judged else 0.0
 
-    def _judge(self, template: SparseBayesBase) -> Judge:
-        """Return how candidates are scored: as they are."""
-        if self.scoring is None:
-            return Judge(self._hear, AS_THEY_ARE)
-        return Judge(_Heard(self._score(template)), AS_THEY_ARE, by_rows=False)
-
-    def _hear(self, model: Any, X: Any, y: Any, weight: Array) -> Said:
-        return Said(self._log_p(model, X, y)[None], weight)
-
     def _widths(self, X: Any) -> list[float | None]:
         """Return the values of gamma to try; None where the kernel has none."""
         automatic = is_name(self.gammas, "auto")
@@ -171,13 +160,3 @@ class SparseBayesSearch(Search):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
-
-
-class _Heard:
-    """A score of all rows of a fold together; a class, so that workers can unpickle it."""
-
-    def __init__(self, score: Any) -> None:
-        self.score = score
-
-    def __call__(self, model: Any, X: Any, y: Any, weight: Array) -> Said:
-        return Said(np.array([[self.score(model, X, y, weight)]]), np.array([weight.sum()]))

@@ -7,10 +7,8 @@ from typing import Any, Literal, Self
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..estimators import SparseBayesClassifier, SparseBayesRegressor
-from ..estimators._base import SparseBayesBase
 from ..estimators._validation import all_or_nothing
 from ._base import OffersClasses, OffersValues
-from ._confidence import FACTORS, Judge, hear_labels
 from ._search import SparseBayesSearch
 
 
@@ -171,17 +169,9 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
         self
         """
         with all_or_nothing(self):
-            self.variance_factor_ = self._search(X, y, sample_weight)
-            chosen = self.best_estimator_
-            chosen.posteriors_ = [each.times(self.variance_factor_) for each in chosen.posteriors_]
-            self.classes_ = chosen.classes_
+            self._trust(self._search(X, y, sample_weight))
+            self.classes_ = self.best_estimator_.classes_
         return self
-
-    def _judge(self, template: SparseBayesBase) -> Judge:
-        """Return how candidates are scored: by the log-loss, each as sure of itself as it may be."""
-        if self.scoring is None:
-            return Judge(hear_labels, FACTORS)
-        return super()._judge(template)
 
 
 class SparseBayesRegressorCV(RegressorMixin, OffersValues, SparseBayesSearch):  # type: ignore[misc]

@@ -33,6 +33,8 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         which they were. ``"auto"`` is None, 1, 0.3 and 0.1 for ``"rbf"``, None and 1 for the others.
     scale_rates : "auto" or sequence of float or "auto", default="auto"
         Prices of a feature scale.
+    initial_scales : "auto", float or array-like of shape (n_features,), default="auto"
+        Where each path begins, as in :class:`~laconic.JCFOClassifier`.
     degree, solver, screening, n_centres, standardize, share_features, likelihood
         As in :class:`~laconic.JCFOClassifier`.
     fit_intercept, penalize_intercept, max_iter, tol, class_weight, random_state
@@ -40,13 +42,20 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
     cv : int, splitter, iterable or None, default=None
         As in scikit-learn; None is 5 stratified folds.
     scoring : None, str or callable, default=None
-        None is the mean log probability of the label, rows weighted: minus the log-loss.
+        None is the mean log probability of the label, rows weighted: minus the log-loss, of models as
+        sure of themselves as the rows left out allow (``variance_factor_``). Any other takes the models
+        as they are.
     one_standard_error : bool, default=True
         Take the candidate with the fewest features within one standard error of the best. False is the
         best, for predictions; of the ``"auto"`` rates of ``"rbf"`` the one that is best by more than
         two nats, over all rows, for each step from the lowest selection rate and to lower weights.
+    race : bool, default=True
+        Whether candidates that will not be chosen, as far as the folds so far tell row by row, are left
+        out of the other folds, and prices of a weight below one that made the rows left out clearly
+        less likely are not tried. In ``cv_results_`` their scores on those folds are NaN, and so is
+        their mean. ``False`` tries every candidate on every fold, as ``scoring`` does.
     n_jobs : int or None, default=None
-        Workers, one fold each.
+        Workers, one fold each (after the first two, where there is a race).
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconic.solvers.Record` after every fold: its number, the best
         score, its number of features and the seconds so far.
@@ -59,7 +68,11 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
     best_score_ : float
     best_index_ : int
     cv_results_ : dict
-        As ``GridSearchCV`` lays it out, with ``mean_n_features`` besides.
+        As ``GridSearchCV`` lays it out, with ``mean_n_features`` besides. NaN where a candidate was not
+        tried (``race``).
+    variance_factor_ : float
+        By which the variances of the chosen model's latents are multiplied, as the rows left out ask
+        for: below 1 where Laplace's approximation is too timid, at most 2, and 1 with ``scoring``.
     feature_scales_ : ndarray
         Of the chosen model.
     classes_ : ndarray of shape (n_classes,)
@@ -89,6 +102,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         selection_rates: Any = "auto",
         weight_rates: Any = "auto",
         scale_rates: Any = "auto",
+        initial_scales: Any = "auto",
         degree: int = 2,
         solver: str = "varpro",
         screening: Any = None,
@@ -105,6 +119,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         cv: Any = None,
         scoring: Any = None,
         one_standard_error: bool = True,
+        race: bool = True,
         n_jobs: int | None = None,
         callbacks: Any = None,
     ) -> None:
@@ -112,6 +127,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         self.selection_rates = selection_rates
         self.weight_rates = weight_rates
         self.scale_rates = scale_rates
+        self.initial_scales = initial_scales
         self.degree = degree
         self.solver = solver
         self.screening = screening
@@ -128,6 +144,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         self.cv = cv
         self.scoring = scoring
         self.one_standard_error = one_standard_error
+        self.race = race
         self.n_jobs = n_jobs
         self.callbacks = callbacks
 
@@ -147,7 +164,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         self
         """
         with all_or_nothing(self):
-            self._search(X, y, sample_weight)
+            self._trust(self._search(X, y, sample_weight))
             self.classes_ = self.best_estimator_.classes_
         return self
 
@@ -160,9 +177,9 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
 
     Parameters
     ----------
-    kernel, selection_rates, weight_rates, scale_rates, n_jobs, callbacks
+    kernel, selection_rates, weight_rates, scale_rates, race, n_jobs, callbacks
         As in :class:`JCFOClassifierCV`.
-    degree, solver, screening, n_centres, standardize, likelihood
+    initial_scales, degree, solver, screening, n_centres, standardize, likelihood
         As in :class:`~laconic.JCFORegressor`.
     fit_intercept, penalize_intercept, max_iter, tol, random_state
         As in :class:`~laconic.JCFORegressor`.
@@ -201,6 +218,7 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
         selection_rates: Any = "auto",
         weight_rates: Any = "auto",
         scale_rates: Any = "auto",
+        initial_scales: Any = "auto",
         degree: int = 2,
         solver: str = "varpro",
         screening: Any = None,
@@ -215,6 +233,7 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
         cv: Any = None,
         scoring: Any = None,
         one_standard_error: bool = True,
+        race: bool = True,
         n_jobs: int | None = None,
         callbacks: Any = None,
     ) -> None:
@@ -222,6 +241,7 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
         self.selection_rates = selection_rates
         self.weight_rates = weight_rates
         self.scale_rates = scale_rates
+        self.initial_scales = initial_scales
         self.degree = degree
         self.solver = solver
         self.screening = screening
@@ -236,6 +256,7 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
         self.cv = cv
         self.scoring = scoring
         self.one_standard_error = one_standard_error
+        self.race = race
         self.n_jobs = n_jobs
         self.callbacks = callbacks
 
