@@ -1586,20 +1586,3 @@ def test_a_slim_model_is_small():
 def test_who_asks_for_fewer_kernels_is_not_told_that_there_are_none():
     _, _, model = fitted(LaconicClassifier)
     assert "comes closer" not in model.with_kernels(1).status_.message
-
-
-def test_a_target_without_noise_gets_the_kernels_that_it_needs():
-    rng = np.random.default_rng(7)
-    X = rng.random((700, 5))
-    y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
-    train, test = slice(200), slice(200, None)
-
-    def error(model):
-        return np.sqrt(np.mean((model.predict(X[test]) - y[test]) ** 2))
-
-    few = LaconicRegressor(max_kernels=64).fit(X[train], y[train])
-    more = LaconicRegressor().fit(X[train], y[train])
-    assert few.n_relevant_ <= 64 < more.n_relevant_ <= 200
-    assert error(more) < 0.9 * error(few)
-    noisy = LaconicRegressor().fit(X[train], y[train] + rng.normal(size=200))
-    assert noisy.n_relevant_ <= 64

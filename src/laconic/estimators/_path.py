@@ -22,10 +22,8 @@ from ._reference import Reference
 _FEATURES_LOSE, _KERNELS_LOSE, _KERNEL_WINS = 0.002, 0.004, 0.0002
 
 # Columns that may be kept if nobody says otherwise: the first number, more with so many rows for each,
-# and no more than the last, which is there from the beginning for outputs that share their columns, and
-# for a model that would otherwise lose as many nats a row as this: then sparsity has no taste any more.
-_MOST, _ROWS_EACH, MOST_OF_ALL = 64, 30, 200
-_TOO_MUCH = 0.1
+# and no more than the last, which is there from the beginning for outputs that share their columns.
+_MOST, _ROWS_EACH, _NO_MORE = 64, 30, 200
 # Rows by which the models of a path are judged; of more than that so many.
 _JUDGES = 5_000
 
@@ -41,7 +39,7 @@ def allowance(tolerance: float | None, features: bool) -> tuple[float, float]:
 
 def most_kept(n_rows: int, n_outputs: int) -> int:
     """Return how many columns may be kept."""
-    return MOST_OF_ALL if n_outputs > 1 else min(max(_MOST, n_rows // _ROWS_EACH), MOST_OF_ALL)
+    return _NO_MORE if n_outputs > 1 else min(max(_MOST, n_rows // _ROWS_EACH), _NO_MORE)
 
 
 def rows_to_judge(latent: Array) -> Index:
@@ -82,11 +80,6 @@ class Path:
             return said
         more = " More would be needed: raise max_kernels or tolerance."
         return said + (f" No larger set of {kind} comes closer." if self.whole else more)
-
-    @property
-    def says_little(self) -> bool:
-        """Whether even the best of these models loses much of what the reference says."""
-        return bool(self.nats.min() > _TOO_MUCH)
 
     def until(self, size: int) -> Path:
         """Return the path up to this size."""

@@ -14,7 +14,7 @@ from ..posterior import GaussianPosterior
 from ..projection import Elsewhere, Projection, best_columns
 from ..solvers import Problem
 from ._model import KernelModel
-from ._path import MOST_OF_ALL, Path, most_kept, rows_to_judge
+from ._path import Path, most_kept, rows_to_judge
 from ._reference import Reference
 from ._wide import is_clear, sparse_references, unseen_rows
 
@@ -85,22 +85,8 @@ class ProjectedModel(KernelModel):
         precision at a row, the mean of theirs: it only decides who is in, and is as good as their own
         (of as many kernels), at the price of one of them. Weights are found under each one's own.
         """
-        most = int(self.max_kernels or most_kept(dense.weight.size, len(references)))
-        path = self._path_up_to(most, references, dense, built, among)
-        if self.max_kernels is None and most < MOST_OF_ALL and not path.whole and path.says_little:
-            path = self._path_up_to(MOST_OF_ALL, references, dense, built, among)
-        return path
-
-    def _path_up_to(
-        self,
-        most: int,
-        references: Sequence[Reference],
-        dense: Problem,
-        built: Built,
-        among: Index | None,
-    ) -> Path:
-        """Return the models of no more columns than this."""
         share = dense.weight / dense.weight.sum()
+        most = int(self.max_kernels or most_kept(dense.weight.size, len(references)))
         precisions = [self._row_precision(reference, dense.weight, share) for reference in references]
         elsewhere, part = unseen_rows(references[0], dense, precisions[0])
         design = built.design.share()

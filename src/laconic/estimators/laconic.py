@@ -67,7 +67,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
         Most kernels (or features for each output); ``None`` is 64, for more than two classes 200, or
-        one for 30 rows up to 200; also 200 where the model would lose more than 0.1 nats otherwise.
+        one for 30 rows up to 200.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
@@ -243,8 +243,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         Whether a feature may count for more than another in the distance between rows. It does if the
         weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
-        Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200; also 200 where the
-        model would lose more than 0.1 nats otherwise, as where there is next to no noise.
+        Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200.
     likelihood : {"gaussian", "student", "auto"} or Noise, default="gaussian"
         ``"student"`` has heavy tails for a few wild targets: :class:`~laconic.likelihoods.Student`.
         ``"auto"`` takes it where rows left out clearly ask for it: without outliers it costs nothing,
