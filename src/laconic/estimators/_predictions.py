@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._protocols import Array
+from .._protocols import Array, Basis, Index
 from ..likelihoods import REGISTRY as LIKELIHOODS
 from ..likelihoods import Binary
 from ..magnitude import check_largest
 from ..posterior import GaussianPosterior
 from ._coupling import couple
+from ._unseen import Own, Unseen, is_crowded
 from ._validation import about_targets, check_one_kind
 
 BINARY = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Binary)}
@@ -127,16 +128,31 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
     noise_variance_: float
     _latents: Callable[..., tuple[Array, Array]]
     _latents_at: Callable[..., tuple[Array, Array]]
+    _columns: list[Index]
+    _on_features: bool
+    basis_: Basis
 
-    def _noise_variance(self, X: Array, y: Array, weight: Array) -> float:
-        """Return the residual variance over the degrees of freedom that the fit has left."""
+    def _noise_variance(self, X: Array, y: Array, weight: Array, basis: Basis) -> float:
+        """Return the residual variance over the degrees of freedom that the fit has left.
+
+        Where parameters are many for the rows, it is at least what rows that are left out ask for;
+        ``basis`` has all columns that there were to choose from.
+        """
         fitted = self.likelihoods_[0]
         if not fitted.estimate:
             return float(fitted.noise)
-        posterior = self.posteriors_[0]
-        m = self._latents_at(X)[0][:, 0]
-        left = weight.sum() - posterior.effective - (posterior.spread > 0)
-        return float(max(weight @ (y - m) ** 2 / max(left, 1.0), fitted.noise))
+        posterior, columns = self.posteriors_[0], self._columns[0]
+        latent, v = self._latents_at(X)
+        residual, used = y - latent[:, 0], posterior.effective + (posterior.spread > 0)
+        left = max(float(weight.sum()) - used, 1.0)
+        noise = max(float(weight @ residual**2) / left, float(fitted.noise))
+        if not is_crowded(used, weight, kernels=not self._on_features):
+            return noise
+        source = self.basis_.source[columns]
+        own = Own.nothing() if self._on_features else Own.of(basis, source, X)
+        Phi = np.asarray(self.basis_.columns(X[own.rows])[:, columns], dtype=np.float64)
+        unseen = Unseen.of(posterior, fitted.noise, own, X, Phi, residual, v[:, 0], weight)
+        return unseen.noise(noise, weight)
 
     def _shape_output(self, values: Array) -> Any:
         return float(values[0]) if values.ndim == 1 else values[0]

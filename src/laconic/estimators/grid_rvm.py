@@ -291,7 +291,7 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
         y = as_targets(y)
         self._settle_grid(X, shape)
         likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
-        _, fits = self._solve(X, weight, [y], likelihood)
+        built, fits = self._solve(X, weight, [y], likelihood)
         self._set_modes(fits)
-        self.noise_variance_ = self._noise_variance(X, y, weight)
+        self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
         return self

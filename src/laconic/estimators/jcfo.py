@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._component import resolve
+from ..basis import KernelBasis
 from ..likelihoods import Binary, Gaussian
 from ._callbacks import with_callbacks
 from ._jcfo import Asked, JCFOBase
@@ -321,4 +322,5 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     def _publish_joint(self, asked: Asked, found: Sequence[Found]) -> None:
         super()._publish_joint(asked, found)
         question = asked.questions[0]
-        self.noise_variance_ = self._noise_variance(asked.X, question.targets[0], question.weight)
+        basis = KernelBasis(self.kernel_, asked.X[asked.centres], asked.centres)
+        self.noise_variance_ = self._noise_variance(asked.X, question.targets[0], question.weight, basis)

@@ -325,7 +325,7 @@ class RVMRegressor(GaussianPredictions, _RVM):
         y = as_targets(y)
         likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
         built, _ = self._solve(X, weight, [y], likelihood)
-        self.noise_variance_ = self._noise_variance(X, y, weight)
+        self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
         self._augmentation = None
         if built.pivots is not None:
             centres: Any = built.basis.keep(built.pivots)

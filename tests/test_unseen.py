@@ -1,0 +1,124 @@
+"""The noise of a regression where parameters are many for the rows: what rows left out ask for."""
+
+import numpy as np
+import pytest
+
+from laconic import JCFORegressor, RVMRegressor, SparseBayesRegressor
+from laconic.design import DenseDesign
+from laconic.estimators._unseen import Own, Unseen, _alone
+from laconic.kernels import RBF
+from laconic.likelihoods import Gaussian as GaussianNoise
+from laconic.linalg import ridge
+from laconic.posterior import GaussianPosterior
+
+PRIORS = ["jeffreys", "laplace", "generalized_gaussian", "student_t"]
+
+
+def one_of_thirty(n=150, seed=900, n_new=400):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n + n_new, 30))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=n + n_new)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def coverage(model, X, y):
+    mean, std = model.predict_dist(X)
+    return float(np.mean(np.abs(y - mean) < 1.96 * std))
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_intervals_hold_where_kernels_pass_through_the_data(prior):
+    X, y, new_X, new_y = one_of_thirty()
+    model = SparseBayesRegressor(prior, kernel="rbf").fit(X, y)
+    assert 0.9 < coverage(model, new_X, new_y) < 0.99  # by the residuals alone: .06
+    mean, std = model.predict_dist(new_X)
+    nats = 0.5 * np.log(2 * np.pi * std**2) + (new_y - mean) ** 2 / (2 * std**2)
+    assert nats.mean() < 0.5 * np.log(2 * np.pi * np.e * new_y.var()) + 0.05
+
+
+@pytest.mark.parametrize("inference", ["sequential", "variational"])
+def test_intervals_of_relevance_vectors_hold(inference):
+    X, y, new_X, new_y = one_of_thirty(100)
+    assert coverage(RVMRegressor(inference=inference).fit(X, y), new_X, new_y) > 0.9
+
+
+@pytest.mark.parametrize("prior", ["laplace", "generalized_gaussian"])
+def test_a_smooth_function_without_noise_is_still_passed_through(prior):
+    X = np.sort(np.random.default_rng(7).uniform(-3, 3, 50))[:, None]
+    model = SparseBayesRegressor(prior, kernel="rbf").fit(X, np.sin(X[:, 0]))
+    new = np.linspace(-2.9, 2.9, 100)[:, None]
+    mean, std = model.predict_dist(new)
+    error = np.sqrt(np.mean((mean - np.sin(new[:, 0])) ** 2))
+    assert error < 0.005
+    assert std.max() < 0.01
+    assert std.mean() < 3 * error
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_row_is_left_out_as_if_it_had_not_been_there(intercept):
+    rng = np.random.default_rng(3)
+    X = np.repeat(rng.normal(size=(9, 2)), [1, 1, 2, 1, 1, 1, 3, 1, 1], axis=0)
+    y, weight, noise = rng.normal(size=12), rng.uniform(0.5, 2, size=12), 0.3
+    centres, source = X[[0, 2, 4, 6]], np.array([0, 2, 4, 6])
+    kernel, variance = RBF(0.7), rng.uniform(0.5, 2, size=4)
+    Phi, part = kernel(X, centres), rng.uniform(0.1, 0.9, size=4)
+
+    def posterior(rows):
+        answer = ridge(
+            DenseDesign(Phi[rows]), weight[rows] / noise, y[rows], variance, intercept=intercept
+        )
+        return GaussianPosterior.from_ridge(answer)
+
+    everything = posterior(np.arange(12))
+    m, v = everything.latent(Phi)
+    own = Own(source, np.arange(4), part)
+    found = Unseen.of(everything, noise, own, X, Phi[source], y - m, v, weight)
+    for i in range(12):
+        copies = (X[i] == X).all(axis=1)
+        seen = Phi[i].copy()
+        for column in range(4):
+            if (centres[column] == X[i]).all():
+                seen[column] -= part[column]
+        mean, variance_there = posterior(np.flatnonzero(~copies)).latent(seen[None])
+        assert found.error[i] == pytest.approx(y[i] - mean[0], rel=1e-8)
+        assert found.variance[i] == pytest.approx(variance_there[0], rel=1e-8)
+
+
+def test_what_only_a_kernel_can_say_at_its_own_row():
+    rng = np.random.default_rng(5)
+    X = rng.uniform(size=(12, 2))
+    K = RBF(3.0)(X, X)
+    part = _alone(K)
+    for i in range(12):
+        others = np.delete(np.arange(12), i)
+        missed = K[i, i] - K[i, others] @ np.linalg.solve(K[np.ix_(others, others)], K[others, i])
+        assert part[i] == pytest.approx(missed, rel=1e-3, abs=1e-8)
+    np.testing.assert_allclose(_alone(RBF(1e6)(X, X)), 1.0)
+    assert _alone(RBF(1e-4)(X, X)).max() < 1e-6
+
+
+def test_errors_are_as_large_as_they_claim():
+    rng = np.random.default_rng(0)
+    error, variance, weight = rng.normal(size=50), rng.uniform(size=50), rng.uniform(size=50)
+    unseen = Unseen(error, variance)
+    noise = unseen.noise(1e-6, weight)
+    assert weight @ (error**2 / (noise + variance)) == pytest.approx(weight.sum())
+    assert unseen.noise(2 * noise, weight) == 2 * noise
+
+
+@pytest.mark.parametrize("kind", [SparseBayesRegressor, RVMRegressor])
+def test_a_kernel_matrix_says_the_same_as_its_kernel(kind):
+    X, y, _, _ = one_of_thirty(60)
+    weight = np.random.default_rng(1).integers(0, 3, size=60).astype(float)
+    named = kind(kernel=RBF(0.03)).fit(X, y, sample_weight=weight)
+    given = kind(kernel="precomputed").fit(RBF(0.03)(X, X), y, sample_weight=weight)
+    assert given.noise_variance_ == pytest.approx(named.noise_variance_, rel=1e-6)
+    assert named.noise_variance_ > 0.5 * y.var()
+
+
+def test_a_noise_that_is_given_stays():
+    X, y, _, _ = one_of_thirty(60)
+    held = GaussianNoise(noise=0.01, estimate=False)
+    for kind in (SparseBayesRegressor, RVMRegressor):
+        assert kind(kernel="rbf", likelihood=held).fit(X, y).noise_variance_ == 0.01
+    assert JCFORegressor(likelihood=held).fit(X[:, :3], y).noise_variance_ == 0.01
