@@ -107,18 +107,17 @@ class Unseen:
             What is left of the targets, and the variances of the latents.
         """
         _, copy = distinct_rows(X)
-        times = np.bincount(copy, weight)
-        mean = np.bincount(copy, weight * residual) / times
-        left = np.maximum(1 - times[copy] * v / noise, _LEAST)
-        pull = (times * mean)[copy] / (noise * left)
-        own_weight, shared, square = np.zeros((3, times.size))
+        times = np.bincount(copy, weight)[copy]
+        left = np.maximum(1 - times * v / noise, _LEAST)
+        pull = np.bincount(copy, weight * residual)[copy] / (noise * left)
+        own_weight, shared, square = np.zeros((3, int(copy.max()) + 1))
         at, column, each = copy[own.rows], own.columns, np.arange(own.rows.size)
         own_weight[at] = own.part * posterior.mean[column]
         covariance = posterior.covariance_dot((Phi - posterior.centre).T)
         shared[at] = own.part * covariance[column, each]
         unit = np.eye(posterior.mean.size)[:, column]
         square[at] = own.part**2 * posterior.covariance_dot(unit)[column, each]
-        own_weight, shared, square, times = (a[copy] for a in (own_weight, shared, square, times))
+        own_weight, shared, square = own_weight[copy], shared[copy], square[copy]
         c = v - shared
         error = residual + own_weight + c * pull
         variance = v - 2 * shared + square + times * c**2 / (noise * left)
