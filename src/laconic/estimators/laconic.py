@@ -20,7 +20,7 @@ from ._laconic import LaconicBase
 from ._path import Path
 from ._predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
 from ._projected import Latent
-from ._reference import Reference, best_stretch
+from ._reference import KernelMap, Reference, best_stretch
 from ._threads import one_blas_thread
 from ._validation import all_or_nothing
 
@@ -350,7 +350,10 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
     ) -> GaussianPosterior:
         """Return the posterior with the squares that its mean misses: without noise they are all."""
-        # At these rows k weights were fitted to that mean: others miss it by more (as in GCV).
-        left = max(1 - (posterior.mean.size + 1) / share.size, _LEAST_LEFT)
-        missed = float(share @ (m - reference.m) ** 2) / left**2
+        missed = float(share @ (m - reference.m) ** 2)
+        if isinstance(reference.coordinates, KernelMap):
+            # At these rows k weights were fitted to that mean: others miss it by more (as in GCV). Those
+            # of many features answer for other rows as well (Elsewhere).
+            left = max(1 - (posterior.mean.size + 1) / share.size, _LEAST_LEFT)
+            missed /= left**2
         return replace(posterior, spread=posterior.spread + missed)
