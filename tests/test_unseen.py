@@ -2,14 +2,18 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import BayesianRidge
 
 from laconic import JCFORegressor, RVMRegressor, SparseBayesRegressor
 from laconic.design import DenseDesign
+from laconic.estimators._evidence import expected_noise
 from laconic.estimators._unseen import Own, Unseen, _alone
 from laconic.kernels import RBF
 from laconic.likelihoods import Gaussian as GaussianNoise
 from laconic.linalg import ridge
 from laconic.posterior import GaussianPosterior
+from laconic.priors import Jeffreys
+from laconic.solvers import Problem
 
 PRIORS = ["jeffreys", "laplace", "generalized_gaussian", "student_t"]
 
@@ -122,3 +126,46 @@ def test_a_noise_that_is_given_stays():
     for kind in (SparseBayesRegressor, RVMRegressor):
         assert kind(kernel="rbf", likelihood=held).fit(X, y).noise_variance_ == 0.01
     assert JCFORegressor(likelihood=held).fit(X[:, :3], y).noise_variance_ == 0.01
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_features_that_outnumber_rows_leave_noise(prior):
+    """By the residuals alone intervals of 95 % held 7 to 30 % of new targets."""
+    held = []
+    for seed in range(930, 936):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(320, 30))
+        y = X[:, :3] @ rng.normal(size=3) + rng.normal(size=320)
+        held.append(coverage(SparseBayesRegressor(prior).fit(X[:20], y[:20]), X[20:], y[20:]))
+    assert np.mean(held) > 0.8, held
+
+
+def test_kernels_of_heavy_noise_are_few():
+    rng = np.random.default_rng(930)
+    X = rng.normal(size=(500, 10))
+    f = X[:, :5] @ rng.normal(size=5)
+    y = f + 6 * rng.normal(size=500)
+    model = SparseBayesRegressor(kernel="rbf").fit(X[:200], y[:200])
+    assert model.n_relevant_ < 50  # all but twenty, if noise may vanish
+    assert np.mean((model.predict(X[200:]) - f[200:]) ** 2) < 1.2 * f.var()
+
+
+def test_the_noise_that_a_dense_model_expects():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(300, 20))
+    y = X @ rng.normal(size=20) + 0.5 * rng.normal(size=300) + 7
+    problem = Problem(DenseDesign(X), y, GaussianNoise(), Jeffreys(), np.ones(300), True)
+    dense = BayesianRidge().fit(X, y)
+    assert expected_noise(problem) == pytest.approx(1 / dense.alpha_, rel=0.1)
+    # With more columns than rows the largest evidence may be that of none, and the mean is not.
+    wide = Problem(
+        DenseDesign(X[:15]), rng.normal(size=15), GaussianNoise(), Jeffreys(), np.ones(15), True
+    )
+    assert 0.2 < expected_noise(wide) / wide.y.var() < 1.2
+
+
+def test_em_stays_the_papers_algorithm():
+    X, y, _, _ = one_of_thirty(60)
+    model = SparseBayesRegressor(kernel="rbf", solver="em").fit(X, y)
+    assert model.likelihoods_[0].noise < 0.01 * y.var()
+    assert model.noise_variance_ > 0.5 * y.var()

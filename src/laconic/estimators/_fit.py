@@ -9,13 +9,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._protocols import Index, Likelihood, Prior
+from ..likelihoods import Gaussian
 from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian
-from ..solvers import Problem, Record, Solution, Solver, State, Status, solve
+from ..solvers import EM, Problem, Record, Solution, Solver, State, Status, solve
 from ._callbacks import Reporter
+from ._evidence import expected_noise
 from ._intercept import misses_intercept, surely_needs_intercept
 from ._scale import Start, learn_scale
 from ._settle import settle
+
+# Noise below this part of the target's variance is little: with so many parameters it may well be none.
+_LITTLE = 0.1
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,8 @@ def fit_output(
             answer = _solve_settled(problem, solver, start.state, unbound, max_iter, settings)
         return _posterior(answer, always_intercept)
 
+    if _learns_noise(problem) and not isinstance(solver, EM):  # which is the papers', to the letter
+        return _reported(lambda problem: _or_noisier(search, problem), problem, report, False)
     if sparing and start.state is not None:
         problem, sparing = replace(problem, intercept=start.state.b != 0), False
     return _reported(search, problem, report, sparing)
@@ -85,6 +92,35 @@ def _posterior(answer: Solution, always_intercept: bool) -> Fit:
         prior=answer.problem.prior,
         variance=touching.root**2,
     )
+
+
+def _learns_noise(problem: Problem) -> bool:
+    """Return whether the noise of a regression is to be found."""
+    return isinstance(problem.likelihood, Gaussian) and problem.likelihood.estimate
+
+
+def _or_noisier(search: Search, problem: Problem) -> Fit:
+    """Return what is found or, where that passes through the data, what is found with more noise.
+
+    With half as many parameters as rows, residuals are no evidence of how little noise there is. Where
+    little is left, it is the one that a dense model expects, and is held while columns are
+    searched for anew.
+    """
+    fit = search(problem)
+    weight, used = problem.weight, fit.posterior.effective + problem.intercept
+    if 2 * used < weight.sum() or not fit.status.converged:
+        return fit
+    found: Any = fit.likelihood
+    middle = float(weight @ problem.y / weight.sum())
+    spread = float(weight @ (problem.y - middle) ** 2 / weight.sum())
+    noise = expected_noise(problem)
+    if found.noise > _LITTLE * spread or noise <= found.noise:
+        return fit
+    noisier = Gaussian(noise, floor=found.floor)
+    level = middle if problem.intercept else 0.0  # a target around zero has more digits
+    fit = search(replace(problem, y=problem.y - level, likelihood=noisier.hold()))
+    posterior = replace(fit.posterior, intercept=fit.posterior.intercept + level)
+    return replace(fit, posterior=posterior, likelihood=noisier)
 
 
 def _reported(search: Search, problem: Problem, report: Reporter, sparing: bool) -> Fit:

@@ -18,6 +18,9 @@ from ._coupling import couple
 from ._unseen import Own, Unseen, is_crowded
 from ._validation import about_targets, check_one_kind
 
+# The least degrees of freedom that a residual is credited with, as a part of the observations.
+_LEFT = 0.1
+
 BINARY = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Binary)}
 
 
@@ -132,11 +135,14 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
     _on_features: bool
     basis_: Basis
 
-    def _noise_variance(self, X: Array, y: Array, weight: Array, basis: Basis) -> float:
+    def _noise_variance(
+        self, X: Array, y: Array, weight: Array, basis: Basis, n_scales: int = 0
+    ) -> float:
         """Return the residual variance over the degrees of freedom that the fit has left.
 
         Where parameters are many for the rows, it is at least what rows that are left out ask for;
-        ``basis`` has all columns that there were to choose from.
+        ``basis`` has all columns that there were to choose from. ``n_scales`` parameters of the columns
+        were fitted to the same rows, and cost a degree of freedom each.
         """
         fitted = self.likelihoods_[0]
         if not fitted.estimate:
@@ -144,15 +150,16 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         posterior, columns = self.posteriors_[0], self._columns[0]
         latent, v = self._latents_at(X)
         residual, used = y - latent[:, 0], posterior.effective + (posterior.spread > 0)
-        left = max(float(weight.sum()) - used, 1.0)
+        total = float(weight.sum())
+        left = max(total - used, 1.0)
         noise = max(float(weight @ residual**2) / left, float(fitted.noise))
-        if not is_crowded(used, weight, kernels=not self._on_features):
-            return noise
-        source = self.basis_.source[columns]
-        own = Own.nothing() if self._on_features else Own.of(basis, source, X)
-        Phi = np.asarray(self.basis_.columns(X[own.rows])[:, columns], dtype=np.float64)
-        unseen = Unseen.of(posterior, fitted.noise, own, X, Phi, residual, v[:, 0], weight)
-        return unseen.noise(noise, weight)
+        if is_crowded(used, weight, kernels=not self._on_features):
+            source = self.basis_.source[columns]
+            own = Own.nothing() if self._on_features else Own.of(basis, source, X)
+            Phi = np.asarray(self.basis_.columns(X[own.rows])[:, columns], dtype=np.float64)
+            unseen = Unseen.of(posterior, fitted.noise, own, X, Phi, residual, v[:, 0], weight)
+            noise = unseen.noise(noise, weight)
+        return noise * max(left / max(left - n_scales, _LEFT * total), 1.0)
 
     def _shape_output(self, values: Array) -> Any:
         return float(values[0]) if values.ndim == 1 else values[0]

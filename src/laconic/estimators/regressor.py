@@ -25,7 +25,9 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
     r"""Sparse Gaussian regression on features or kernels.
 
     Maximises :math:`-\tfrac n2\log\sigma^2 - \|y - \Phi w - b\|^2/(2\sigma^2) -
-    \sum_j\mathrm{penalty}(w_j)` over weights and noise [F01]_: most weights become exactly zero.
+    \sum_j\mathrm{penalty}(w_j)` over weights and noise [F01]_: most weights become exactly zero. Where
+    that would pass through the data, with half as many parameters as rows and little noise left, the
+    noise is the one that a dense model expects (by its evidence), except for ``solver="em"``.
 
     Parameters
     ----------
