@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import BayesianRidge
 
-from laconic import JCFORegressor, RVMRegressor, SparseBayesRegressor
+from laconic import GridRVMRegressor, JCFORegressor, RVMRegressor, SparseBayesRegressor
 from laconic.design import DenseDesign
 from laconic.estimators._evidence import expected_noise
 from laconic.estimators._unseen import Own, Unseen, _alone
@@ -169,3 +169,31 @@ def test_em_stays_the_papers_algorithm():
     model = SparseBayesRegressor(kernel="rbf", solver="em").fit(X, y)
     assert model.likelihoods_[0].noise < 0.01 * y.var()
     assert model.noise_variance_ > 0.5 * y.var()
+
+
+def wide_and_sparse(noise, n_relevant, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(360, 200))
+    y = X[:, :n_relevant] @ rng.normal(size=n_relevant) + noise * rng.normal(size=360)
+    return X[:60], y[:60], X[60:], y[60:]
+
+
+@pytest.mark.parametrize("kind", [RVMRegressor, GridRVMRegressor])
+def test_relevances_of_features_that_outnumber_rows_leave_noise(kind):
+    """A precision for each of them would take two thirds of the rows, and hold 20 % of new targets."""
+    held, kept = [], []
+    for seed in (940, 941, 942):
+        X, y, new_X, new_y = wide_and_sparse(0.5, 4, seed)
+        model = kind(**({"kernel": None} if kind is RVMRegressor else {})).fit(X, y)
+        held.append(coverage(model, new_X, new_y))
+        kept.append(model.n_relevant_)
+    assert np.mean(held) > 0.6, held
+    assert np.mean(kept) < 30, kept
+
+
+def test_where_there_is_little_noise_it_is_found_from_above():
+    """The noise that a dense model expects is hundreds of times as large."""
+    X, y, new_X, new_y = wide_and_sparse(0.05, 8, 940)
+    model = RVMRegressor(None).fit(X, y)
+    assert np.sqrt(np.mean((model.predict(new_X) - new_y) ** 2)) < 0.15
+    assert np.sqrt(model.likelihoods_[0].noise) < 0.4
