@@ -114,10 +114,11 @@ def _or_noisier(search: Search, problem: Problem, room: float = 2.0) -> Fit:
     """
     fit = search(problem)
     found: Any = fit.likelihood
-    if not _is_crowded(problem, fit, room) or not fit.status.converged:
+    little = found.noise <= _LITTLE * _spread(problem)
+    if not (little and fit.status.converged and _is_crowded(problem, fit, room)):
         return fit
     noise = expected_noise(problem)
-    if found.noise > _LITTLE * _spread(problem) or noise <= found.noise:
+    if noise <= found.noise:
         return fit
     fit = _held_at(search, problem, noise, found.floor)
     while (left := _left_over(problem, fit)) <= _CLEARLY_LESS * noise:

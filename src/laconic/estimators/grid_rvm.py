@@ -204,7 +204,8 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
         Weights, zero where a slice is gone.
     intercept_ : float
     noise_variance_ : float
-        Variance of the noise; where parameters are many for the rows, at least what rows left out ask for.
+        Variance of the noise; where parameters are many for the rows, at least what rows left out
+        ask for.
     mode_relevance_ : list of ndarrays
         For each mode the effective number of parameters in every slice: what it contributes.
     mode_precision_ : list of ndarrays

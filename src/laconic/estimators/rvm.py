@@ -244,7 +244,8 @@ class RVMRegressor(GaussianPredictions, _RVM):
         Weights of the features, or of the relevance vectors.
     intercept_ : float
     noise_variance_ : float
-        Variance of the noise; where parameters are many for the rows, at least what rows left out ask for.
+        Variance of the noise; where parameters are many for the rows, at least what rows left out
+        ask for.
     relevance_, relevance_vectors_, n_relevant_, posteriors_, history_, status_, n_iter_
         As in :class:`RVMClassifier`.
 
