@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.linear_model import BayesianRidge
 
 from laconic import GridRVMRegressor, JCFORegressor, RVMRegressor, SparseBayesRegressor
@@ -197,3 +198,12 @@ def test_where_there_is_little_noise_it_is_found_from_above():
     model = RVMRegressor(None).fit(X, y)
     assert np.sqrt(np.mean((model.predict(new_X) - new_y) ** 2)) < 0.15
     assert np.sqrt(model.likelihoods_[0].noise) < 0.4
+
+
+@pytest.mark.parametrize("kernel", [None, "linear", "rbf"])
+def test_sparse_rows_say_the_same(kernel):
+    X, y, _, _ = one_of_thirty(25)
+    X[np.abs(X) < 0.5] = 0.0
+    given = SparseBayesRegressor("laplace", kernel=kernel, gamma=0.03).fit(csr_array(X), y)
+    dense = SparseBayesRegressor("laplace", kernel=kernel, gamma=0.03).fit(X, y)
+    assert given.noise_variance_ == pytest.approx(dense.noise_variance_, rel=1e-5)

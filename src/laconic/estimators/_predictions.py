@@ -15,6 +15,7 @@ from ..likelihoods import Binary
 from ..magnitude import check_largest
 from ..posterior import GaussianPosterior
 from ._coupling import couple
+from ._reference import as_dense
 from ._unseen import Own, Unseen, is_crowded
 from ._validation import about_targets, check_one_kind
 
@@ -156,7 +157,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         if is_crowded(used, weight, kernels=not self._on_features):
             source = self.basis_.source[columns]
             own = Own.nothing() if self._on_features else Own.of(basis, source, X)
-            Phi = np.asarray(self.basis_.columns(X[own.rows])[:, columns], dtype=np.float64)
+            Phi = as_dense(self.basis_.columns(X[own.rows]))[:, columns]
             unseen = Unseen.of(posterior, fitted.noise, own, X, Phi, residual, v[:, 0], weight)
             noise = unseen.noise(noise, weight)
         return noise * max(left / max(left - n_scales, _LEFT * total), 1.0)

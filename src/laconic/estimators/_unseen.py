@@ -13,6 +13,7 @@ from ..basis import KernelBasis, WithConstant
 from ..basis.kernel import distinct_rows
 from ..linalg import Factor
 from ..posterior import GaussianPosterior
+from ._reference import as_dense
 
 # With more observations than this for each parameter that they determine, what is left over at the rows
 # themselves is as good. Kernels sit on rows: each knows its own better than any other.
@@ -51,8 +52,7 @@ class Own(NamedTuple):
         rows = every.source if isinstance(every, KernelBasis) else np.arange(every.n_columns)
         columns = np.flatnonzero(source >= 0)
         which = np.searchsorted(every.source, source[columns])
-        K = np.asarray(every.columns(X[rows]), dtype=np.float64)
-        return cls(rows[which], columns, _alone(K)[which])
+        return cls(rows[which], columns, _alone(as_dense(every.columns(X[rows])))[which])
 
 
 def _alone(K: Array) -> Array:
