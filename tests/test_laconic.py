@@ -14,7 +14,13 @@ from scipy.special import ndtr
 from scipy.stats import multivariate_normal
 from sklearn.base import clone, is_classifier
 from sklearn.covariance import ledoit_wolf_shrinkage
-from sklearn.datasets import load_iris, make_classification, make_moons, make_regression
+from sklearn.datasets import (
+    load_iris,
+    make_classification,
+    make_friedman1,
+    make_moons,
+    make_regression,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -152,17 +158,59 @@ def test_tall_problems_are_made_small_first(intercept, monkeypatch):
     X = rng.uniform(-2, 2, size=(3000, 2))
     T, r = RBF(1.0)(X, X[:20]) + 2, rng.uniform(0.1, 2, size=3000)
     Z = np.column_stack([np.sin(3 * X[:, 0]), X[:, 1] ** 2]) + 5
-    small, t = projection._compressed(DenseDesign(T), r, Z, intercept)
+    small, t, _ = projection._compressed(DenseDesign(T), r, Z, intercept)
     assert small.shape == (22, 20)
     products = columns_of(T, r, Z, intercept)
     monkeypatch.setattr(projection, "_FEW_ROWS", 10**6)
-    whole, u = projection._compressed(DenseDesign(T), r, Z, intercept)
+    whole, u, _ = projection._compressed(DenseDesign(T), r, Z, intercept)
     assert whole.shape == (3000, 20)
     np.testing.assert_allclose(small.T @ small, whole.T @ whole, rtol=1e-8)
     np.testing.assert_allclose(small.T @ t, whole.T @ u, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose((t**2).sum(axis=0), (u**2).sum(axis=0))
     for one, other in zip(products, columns_of(T, r, Z, intercept), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def smooth_of_two(n, noise, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(n + 300, 2))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 / 2 + noise * rng.normal(size=n + 300)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def root_mean_square(error):
+    return float(np.sqrt(np.mean(error**2)))
+
+
+@pytest.mark.parametrize("seed", [940, 941])
+def test_with_next_to_no_noise_few_kernels_still_say_what_the_reference_says(seed):
+    """Weights of kernels that are much alike cancel, and small parts of them are what matters."""
+    X, y, new_X, new_y = smooth_of_two(100, 1e-3, seed)
+    model = LaconicRegressor().fit(X, y)
+    mean, std = model.predict_dist(new_X)
+    dense, v = model.reference_[0].latent(new_X)
+    assert root_mean_square(mean - new_y) < 2 * root_mean_square(dense - new_y)
+    assert np.mean(np.abs(mean - new_y) < 1.96 * std) > 0.9
+    assert std.mean() < 3 * np.sqrt(v + model.noise_variance_).mean()
+
+
+def test_without_noise_there_may_be_twice_as_many_kernels():
+    X, y = make_friedman1(400, 5, noise=0.0, random_state=940)
+    model = LaconicRegressor().fit(X[:200], y[:200])
+    assert 64 < model.n_relevant_ <= 128
+    few = LaconicRegressor(max_kernels=64).fit(X[:200], y[:200])
+    assert few.n_relevant_ <= 64
+    many, fewer = (root_mean_square(each.predict(X[200:]) - y[200:]) for each in (model, few))
+    assert many < 0.75 * fewer
+    X, y = make_friedman1(200, 5, noise=1.0, random_state=940)
+    assert LaconicRegressor().fit(X, y).n_relevant_ <= 64
+
+
+def test_few_kernels_own_up_to_what_they_miss_at_other_rows():
+    X, y = make_friedman1(600, 5, noise=0.0, random_state=941)
+    model = LaconicRegressor(max_kernels=60).fit(X[:200], y[:200])
+    mean, std = model.predict_dist(X[200:])
+    assert np.mean(np.abs(mean - y[200:]) < 1.96 * std) > 0.85  # by what its own rows miss: .8
 
 
 def test_columns_of_an_orthogonal_design_are_the_best():

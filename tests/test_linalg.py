@@ -12,6 +12,7 @@ from laconic.linalg import (
     ridge_dual,
     ridge_primal,
     solve_semidefinite,
+    upper_root,
 )
 from laconic.posterior import GaussianPosterior
 
@@ -356,3 +357,18 @@ def test_variances_of_latents_are_the_same_a_few_columns_at_a_time(monkeypatch):
     )
     np.testing.assert_allclose(answer.latent_variance(design, r), whole, rtol=1e-12)
     assert widths == [3, 3, 2]
+
+
+@pytest.mark.parametrize("columns", [4, 30])
+def test_the_root_of_a_posterior_is_one_of_its_covariance(columns):
+    rng = np.random.default_rng(0)
+    design = DenseDesign(rng.normal(size=(12, columns)))
+    answer = ridge(design, np.full(12, 3.0), rng.normal(size=12), np.ones(columns), intercept=True)
+    posterior = GaussianPosterior.from_ridge(answer)
+    assert (posterior.prior_root is None) == (columns == 4)
+    A = rng.normal(size=(columns, 5))
+    H = posterior.root_dot(A)
+    np.testing.assert_allclose(H.T @ H, A.T @ posterior.covariance_dot(A), atol=1e-12)
+    R = upper_root(H)
+    assert R.shape[1] == 5
+    np.testing.assert_allclose(R.T @ R, H.T @ H, atol=1e-12)

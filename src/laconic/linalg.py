@@ -305,6 +305,12 @@ def thin_qr(A: Array) -> tuple[Array, Array]:
     return np.asarray(Q), np.asarray(R)
 
 
+def upper_root(A: Array) -> Array:
+    """Return upper triangular ``R`` with ``R'R = A'A``, from ``A`` itself and with its digits."""
+    (R,) = linalg.qr(A, mode="r", check_finite=False)
+    return np.asarray(R[: min(A.shape)])
+
+
 def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     """Return eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
     values, vectors = linalg.eigh(A, check_finite=False)

@@ -102,6 +102,18 @@ class GaussianPosterior:
             return replace(self, root=s * self.root, spread=spread)
         return replace(self, prior_root=s * self.prior_root, spread=spread)
 
+    def root_dot(self, A: Array) -> Array:
+        """Return ``H`` with ``H'H = A' Sigma A``: it has the digits of ``A``, not half of them."""
+        if self.prior_root is None:
+            return np.asarray(self.root @ A)
+        scaled = self.prior_root[:, None] * A
+        return np.asarray(scaled - self.root @ (self._shrink()[:, None] * (self.root.T @ scaled)))
+
+    def _shrink(self) -> Array:
+        """Return what makes ``I - V C^2 V'`` its symmetric root, ``I - V (1 - sqrt(1 - C^2)) V'``."""
+        C2 = (self.root**2).sum(axis=0)
+        return np.asarray((1 - np.sqrt(np.maximum(1 - C2, 0.0))) / C2)
+
     def covariance_dot(self, A: Array) -> Array:
         """Return the covariance of the weights times a matrix."""
         if self.prior_root is None:
@@ -116,9 +128,6 @@ class GaussianPosterior:
         if self.prior_root is None:
             deviation = e @ self.root
         else:
-            # The symmetric root of I - V C^2 V' is I - V (1 - sqrt(1 - C^2)) V'.
-            C2 = (self.root**2).sum(axis=0)
-            shrink = (1 - np.sqrt(1 - C2)) / C2
-            deviation = (e - ((e @ self.root) * shrink) @ self.root.T) * self.prior_root
+            deviation = (e - ((e @ self.root) * self._shrink()) @ self.root.T) * self.prior_root
         at_centre = np.sqrt(self.spread) * rng.normal(size=n_samples)
         return self.mean + deviation, self.intercept + at_centre - deviation @ self.centre

@@ -8,20 +8,21 @@ from typing import Self
 import numpy as np
 
 from ._protocols import Array, Design, Index
-from .linalg import Factor, Triangle
+from .linalg import Factor, Triangle, upper_root
 from .posterior import GaussianPosterior
 
-# A column whose square, but for what the chosen ones explain, is below this part of it is one of them.
-_IN_SPAN = 1e-9
+# A column whose square, but for what the chosen ones explain, is below this part of it is one of them:
+# the rest is rounding, of products more. The less noise there is, the smaller the parts that matter.
+_IN_SPAN, _IN_SPAN_OF_PRODUCTS = 1e-13, 1e-9
 # Gains that differ by less than this part are the same, but for rounding.
 _TIE = 1e-6
 # Raised by this part of itself the Gram matrix of columns that nearly repeat each other can be inverted.
-_JITTER = 1e-10
+_JITTER = 1e-13
 # With so many rows for each column, and so many more, a problem is worth being made smaller first.
 _TALL, _FEW_ROWS = 4, 2000
 # Prior precision of a projected weight, as a part of what the rows say of it: next to nothing, but two
 # columns that repeat each other then share what they have.
-_STEADY = 1e-8
+_STEADY = 1e-13
 
 
 @dataclass(frozen=True)
@@ -95,19 +96,21 @@ def best_columns(
     list of ndarrays
         The columns of the model of 0, 1, 2, ... of them.
     """
-    T, t = _compressed(design, r, z.reshape(r.size, -1), intercept)
+    T, t, in_span = _compressed(design, r, z.reshape(r.size, -1), intercept)
     p: Array = np.zeros(T.shape[1])
     u: Array = p[:, None]
     if elsewhere is not None:
         p, u = elsewhere.precision, elsewhere.weights[:, None]
-    chosen, up = _forward(T, t, p, u, min(most, T.shape[1]), enough, least)
+    chosen, up = _forward(T, t, p, u, min(most, T.shape[1]), enough, least, in_span)
     T, p, u = T[:, chosen], p[chosen], u[chosen]
     sets, down = _backward(T.T @ T + np.diag(p), T.T @ t + p[:, None] * u, up[0], chosen)
     return [chosen[:k] if up[k] <= down[k] else sets[k] for k in range(chosen.size + 1)]
 
 
-def _compressed(design: Design, r: Array, z: Array, intercept: bool) -> tuple[Array, Array]:
+def _compressed(design: Design, r: Array, z: Array, intercept: bool) -> tuple[Array, Array, float]:
     """Return columns and targets without what a free intercept explains, on as few rows as can be.
+
+    With them comes the part of a column's square that is rounding.
 
     Rows by the thousand are seen once, for their products. The triangular root of these loses what the
     square root of the machine's precision is of a column; a column of which no more is left is none that
@@ -119,7 +122,7 @@ def _compressed(design: Design, r: Array, z: Array, intercept: bool) -> tuple[Ar
         if intercept:
             total = float(one @ one)
             T, t = T - np.outer(one, (one @ T) / total), t - np.outer(one, (one @ t) / total)
-        return T, t
+        return T, t, _IN_SPAN
     total = float(r.sum())
     z = z - r @ z / total if intercept else z
     gram, slope = design.gram(r), design.rmatvec((r * z.T).T)
@@ -129,11 +132,12 @@ def _compressed(design: Design, r: Array, z: Array, intercept: bool) -> tuple[Ar
     root = Triangle.of(gram)
     t = root.solve(slope)
     beyond = np.sqrt(np.maximum(r @ z**2 - (t**2).sum(axis=0), 0.0))  # what no column explains
-    return np.vstack([root.lower.T, np.zeros((z.shape[1], p))]), np.vstack([t, np.diag(beyond)])
+    T = np.vstack([root.lower.T, np.zeros((z.shape[1], p))])
+    return T, np.vstack([t, np.diag(beyond)]), _IN_SPAN_OF_PRODUCTS
 
 
 def _forward(
-    T: Array, t: Array, p: Array, u: Array, most: int, enough: float, least: int
+    T: Array, t: Array, p: Array, u: Array, most: int, enough: float, least: int, in_span: float
 ) -> tuple[Index, list[float]]:
     """Return columns in the order in which each explains most, and what is left after each.
 
@@ -151,7 +155,7 @@ def _forward(
     lost = [0.5 * float((residual**2).sum()) + owned]
     most = most if more else min(most, rows)
     while len(chosen) < most and (lost[-1] > enough or len(chosen) < least):
-        fits = left > _IN_SPAN * whole
+        fits = left > in_span * whole
         gain = np.where(fits, (slope**2).sum(axis=1) / np.where(fits, left, 1.0), 0.0)
         if not gain.any():
             break
@@ -207,7 +211,7 @@ class Projection:
 
     gram: Array
     slope: Array
-    covariance: Array
+    root: Array  # H with H'H the last of them
     centre: Array
     level: float
     spread: float
@@ -258,7 +262,7 @@ class Projection:
         return cls(
             gram,
             slope,
-            cross.T @ posterior.covariance_dot(cross),
+            upper_root(posterior.root_dot(cross)),
             centre,
             level,
             spread,
@@ -272,8 +276,9 @@ class Projection:
         matrix.flat[:: index.size + 1] += 1.0
         factor = Factor(matrix)
         w = unit * factor.solve(unit * self.slope[index])
-        half = unit[:, None] * factor.solve(unit[:, None] * self.covariance[each])
-        covariance = unit[:, None] * factor.solve(unit[:, None] * half.T)
-        root = np.asarray(Triangle.of(0.5 * (covariance + covariance.T)).lower.T)
+        # Weights of columns that are much alike cancel: the root of their covariance, not its square.
+        half = unit[:, None] * factor.solve(unit[:, None] * self.root[:, index].T)
+        root = np.zeros((index.size, index.size))
+        root[: half.shape[1]] = upper_root(half.T)
         b = self.level - float(self.centre[index] @ w)
         return GaussianPosterior(w, b, self.centre[index], self.spread, root, None, float(index.size))

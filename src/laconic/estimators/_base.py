@@ -62,8 +62,8 @@ class SparseBayesBase(KernelModel):
     def _question(self, X: Any, y: Any, sample_weight: Any) -> Question:
         raise NotImplementedError
 
-    def _conclude(self, question: Question) -> None:
-        """Publish what hangs on the training rows, if anything does."""
+    def _conclude(self, question: Question, basis: Basis) -> None:
+        """Publish what hangs on the training rows and on all columns, if anything does."""
 
     def _priors(self, n_columns: int) -> tuple[Prior, Prior, Solver]:
         """Return the prior, the same with its numbers for so many columns, and who solves it."""
@@ -148,7 +148,7 @@ class SparseBayesBase(KernelModel):
         learnt = [fit.prior for fit in fits] if unbound.learns else [prior] * len(fits)
         self.prior_, self.priors_, self.solver_ = learnt[0], learnt, solver
         self._publish(fits, built.basis, built.centre, built.note)
-        self._conclude(question)
+        self._conclude(question, built.basis)
 
     def _warm_starts(self, problems: Sequence[Problem], basis: Basis, centre: Array) -> list[Start]:
         """Return the previous answer on the columns that are still there, if that is asked for."""

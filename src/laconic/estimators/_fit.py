@@ -9,14 +9,24 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._protocols import Index, Likelihood, Prior
+from ..likelihoods import Gaussian
 from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian
-from ..relevance import Estimate, supported, turned
-from ..solvers import Problem, Record, Solution, Solver, State, Status, solve
+from ..relevance import Estimate, refit_by_degrees, supported, turned
+from ..solvers import EM, Problem, Record, Solution, Solver, State, Status, solve
 from ._callbacks import Reporter
+from ._evidence import expected_noise
 from ._intercept import misses_intercept, surely_needs_intercept
 from ._scale import Start, learn_scale
 from ._settle import settle
+
+# Noise below this part of the target's variance is little: with so many parameters it may well be none.
+_LITTLE = 0.1
+# From above it goes down while what is left over is less than this part of what is held, by this factor
+# at the most.
+_CLEARLY_LESS, _STRIDE = 0.5, 4.0
+# The evidence of a precision for each column believes in no noise from a parameter for so many rows on.
+_ROOM_OF_PRECISIONS = 3.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,8 @@ def fit_output(
             answer = _solve_settled(problem, solver, start.state, unbound, max_iter, settings)
         return _posterior(answer, always_intercept)
 
+    if _learns_noise(problem) and not isinstance(solver, EM):  # which is the papers', to the letter
+        return _reported(lambda problem: _or_noisier(search, problem), problem, report, False)
     if sparing and start.state is not None:
         problem, sparing = replace(problem, intercept=start.state.b != 0), False
     return _reported(search, problem, report, sparing)
@@ -87,6 +99,65 @@ def _posterior(answer: Solution, always_intercept: bool) -> Fit:
         prior=answer.problem.prior,
         variance=touching.root**2,
     )
+
+
+def _learns_noise(problem: Problem) -> bool:
+    """Return whether the noise of a regression is to be found."""
+    return isinstance(problem.likelihood, Gaussian) and problem.likelihood.estimate
+
+
+def _or_noisier(search: Search, problem: Problem, room: float = 2.0) -> Fit:
+    """Return what is found or, where that passes through the data, what is found with more noise.
+
+    With a parameter for every ``room`` observations, residuals are no evidence of how little noise there
+    is. Where little is left, the search begins anew from above: under the noise that a dense model
+    expects, then under less while few columns leave clearly less, and until they are too many again.
+    """
+    fit = search(problem)
+    found: Any = fit.likelihood
+    little = found.noise <= _LITTLE * _spread(problem)
+    if not (little and fit.status.converged and _is_crowded(problem, fit, room)):
+        return fit
+    noise = expected_noise(problem)
+    if noise <= found.noise:
+        return fit
+    fit = _held_at(search, problem, noise, found.floor)
+    while (left := _left_over(problem, fit)) <= _CLEARLY_LESS * noise:
+        noise = max(left, noise / _STRIDE)
+        other = _held_at(search, problem, noise, found.floor)
+        if _is_crowded(problem, other, room):
+            break
+        fit = other
+    return fit
+
+
+def _is_crowded(problem: Problem, fit: Fit, room: float) -> bool:
+    """Return whether parameters are too many for their residuals to tell the noise."""
+    return room * (fit.posterior.effective + problem.intercept) >= float(problem.weight.sum())
+
+
+def _spread(problem: Problem) -> float:
+    """Return the variance of the target."""
+    share = problem.weight / problem.weight.sum()
+    return float(share @ (problem.y - share @ problem.y) ** 2)
+
+
+def _held_at(search: Search, problem: Problem, noise: float, floor: float) -> Fit:
+    """Return what is found under a noise that is held."""
+    share = problem.weight / problem.weight.sum()
+    level = float(share @ problem.y) if problem.intercept else 0.0  # around zero there are more digits
+    held = Gaussian(noise, floor=floor)
+    fit = search(replace(problem, y=problem.y - level, likelihood=held.hold()))
+    posterior = replace(fit.posterior, intercept=fit.posterior.intercept + level)
+    return replace(fit, posterior=posterior, likelihood=held)
+
+
+def _left_over(problem: Problem, fit: Fit) -> float:
+    """Return the noise that a fit leaves, by its degrees of freedom; never none."""
+    posterior = fit.posterior
+    latent = problem.keep(fit.active).latent(posterior.mean, posterior.intercept)
+    left: Any = refit_by_degrees(problem, fit.likelihood, latent, posterior.effective)
+    return float(left.noise)
 
 
 def _reported(search: Search, problem: Problem, report: Reporter, sparing: bool) -> Fit:
@@ -150,6 +221,9 @@ def fit_relevance(
             posterior = GaussianPosterior.from_ridge(empty.ridge(*empty.osculate(at), at.w))
         return Fit(columns, posterior, state.likelihood, status, answer.history, state)
 
+    if _learns_noise(problem) and not problem.kernels:  # those stop by themselves (Mode.starved)
+        room = _ROOM_OF_PRECISIONS
+        return _reported(lambda problem: _or_noisier(search, problem, room), problem, report, False)
     return _reported(search, problem, report, sparing)
 
 

@@ -10,13 +10,18 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._component import is_positive
-from .._protocols import Array
+from .._protocols import Array, Basis, Index
 from ..likelihoods import REGISTRY as LIKELIHOODS
-from ..likelihoods import Binary, Noise
+from ..likelihoods import Binary, Gaussian, Noise
 from ..magnitude import check_largest
 from ..posterior import GaussianPosterior
 from ._coupling import couple
+from ._reference import as_dense
+from ._unseen import Own, Unseen, is_crowded
 from ._validation import about_targets, check_one_kind
+
+# The least degrees of freedom that a residual is credited with, as a part of the observations.
+_LEFT = 0.1
 
 BINARY = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Binary)}
 NOISES = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Noise)}
@@ -129,17 +134,39 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
     noise_variance_: float
     _latents: Callable[..., tuple[Array, Array]]
     _latents_at: Callable[..., tuple[Array, Array]]
+    _columns: list[Index]
+    _on_features: bool
+    basis_: Basis
 
-    def _noise_variance(self, X: Array, y: Array, weight: Array) -> float:
-        """Return the variance of the noise, for the degrees of freedom that the fit has left."""
+    def _noise_variance(
+        self, X: Array, y: Array, weight: Array, basis: Basis, n_scales: int = 0
+    ) -> float:
+        """Return the variance of the noise, for the degrees of freedom that the fit has left.
+
+        Where parameters are many for the rows, it is at least what rows that are left out ask for;
+        ``basis`` has all columns that there were to choose from. ``n_scales`` parameters of the columns
+        were fitted to the same rows, and cost a degree of freedom each.
+        """
         fitted = self.likelihoods_[0]
         if not fitted.estimate:
             return float(fitted.variance)
-        posterior = self.posteriors_[0]
-        m = self._latents_at(X)[0][:, 0]
-        left = weight.sum() - posterior.effective - (posterior.spread > 0)
-        seen = weight @ fitted.squares(y, m) / max(left, 1.0)
-        return float(max(seen, fitted.noise) * (fitted.variance / fitted.noise))
+        posterior, columns = self.posteriors_[0], self._columns[0]
+        latent, v = self._latents_at(X)
+        residual, used = y - latent[:, 0], posterior.effective + (posterior.spread > 0)
+        total = float(weight.sum())
+        left = max(total - used, 1.0)
+        squares = weight @ fitted.squares(y, latent[:, 0])
+        noise = max(float(squares) / left, float(fitted.noise))
+        # Without a row the others move as if by its residual: so they do under Gaussian noise only.
+        gaussian = isinstance(fitted, Gaussian)
+        if gaussian and is_crowded(used, weight, kernels=not self._on_features):
+            source = self.basis_.source[columns]
+            own = Own.nothing() if self._on_features else Own.of(basis, source, X)
+            Phi = np.asarray(self.basis_.columns(X[own.rows])[:, columns], dtype=np.float64)
+            unseen = Unseen.of(posterior, fitted.noise, own, X, Phi, residual, v[:, 0], weight)
+            noise = unseen.noise(noise, weight)
+        noise *= max(left / max(left - n_scales, _LEFT * total), 1.0)
+        return float(noise * (fitted.variance / fitted.noise))
 
     def _shape_output(self, values: Array) -> Any:
         return float(values[0]) if values.ndim == 1 else values[0]

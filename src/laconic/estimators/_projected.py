@@ -49,6 +49,10 @@ class ProjectedModel(KernelModel):
         """Return what says how many nats are lost at each row with other latents of the outputs."""
         raise NotImplementedError
 
+    def _is_poor(self, path: Path, share: Array) -> bool:
+        """Return whether rows that were not seen would lose much by the largest model."""
+        return False
+
     def _own_up(
         self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
     ) -> GaussianPosterior:
@@ -99,11 +103,19 @@ class ProjectedModel(KernelModel):
             enough=min(_ENOUGH * self.tolerance_, _NOTHING) * float(dense.weight.sum()),
             least=_LEAST,
             elsewhere=elsewhere,
-        )[: most + 1]
+        )
         if among is not None:
             columns = [among[index] for index in columns]
-        path = self._project(references, dense, built, precisions, columns, elsewhere, part)
-        return replace(path, whole=len(columns) <= most)
+
+        def project(most: int) -> Path:
+            few = columns[: most + 1]
+            path = self._project(references, dense, built, precisions, few, elsewhere, part)
+            return replace(path, whole=len(few) <= most)
+
+        path = project(most)
+        # Those that were looked at beyond what may be kept are kept where they are sorely missed.
+        spared = self.max_kernels is None and len(columns) > most + 1
+        return project(_LOOK_FURTHER * most) if spared and self._is_poor(path, share) else path
 
     def _row_precision(self, reference: Reference, weight: Array, share: Array) -> Array:
         """Return with which precision the latent counts at each row, never none."""

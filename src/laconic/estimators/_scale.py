@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._protocols import Array, Likelihood
-from ..linalg import ridge, symmetric_eigen
+from .._protocols import Likelihood
+from ..linalg import ridge
 from ..priors import GeneralizedGaussian
 from ..relevance import Mode, find_mode, first_precision, refit_by_degrees
 from ..solvers import Problem, Proximal, Record, Solution, Solver, State, Status, solve
+from ._evidence import signal_to_noise
 
 # The scale (and the noise) are found when another round would change them by less than this part of
 # sqrt(tol), 1e-3 for the default: what the fit knows of them is quadratic in their error.
@@ -29,8 +30,6 @@ _ROUGH = 1e-8
 _LEAP, _STRETCH = 10.0, 10.0
 # The first l1 model is solved at no more than this part of the rate at which its first column enters.
 _ENTRY = 0.1
-# Signal-to-noise ratios of the strongest direction that are looked at for a start.
-_RATIOS = np.logspace(-2, 14, 97)
 # Nats per observation, half of what there is to know of a label, at which nothing can have been missed.
 _MUCH = 0.5 * math.log(2)
 # Nats to which the mode is found where the evidence of several is compared, and a fit begins.
@@ -254,30 +253,6 @@ def _by_the_paper(
     return diary.close(answer, state.likelihood, message, stopped)
 
 
-def _ratios(problem: Problem) -> tuple[Array, Array]:
-    r"""Return signal-to-noise ratios and the evidence of each, as if labels were targets.
-
-    The eigenvalues of a smooth kernel spread over many decades, and the evidence has an optimum
-    wherever there is a gap between those that matter: a fixed point ends in the next one. With
-    Gaussian noise, of the targets or of the labels as if they were targets, its value is at hand for
-    all signal-to-noise ratios :math:`\rho` at once,
-    :math:`-\tfrac12\sum_i\log(1 + \rho\lambda_i) - \tfrac n2\log\sum_i t_i^2/(1 + \rho\lambda_i)`.
-    """
-    target, weight = problem.likelihood.first_target(problem.y), problem.weight
-    T, t, one, _ = problem.design.compress(weight, target)
-    total, level = float(weight.sum()), 0.0
-    if problem.intercept:
-        level = float(one @ t) / total
-        T, t = T - np.outer(one, (one @ T) / total), t - level * one
-    values, vectors = symmetric_eigen(T @ T.T)
-    values, seen = np.maximum(values, 0.0), (vectors.T @ t) ** 2
-    rest = max(float(weight @ (target - level) ** 2 - seen.sum()), 0.0)
-    ratios = _RATIOS / max(float(values.max(initial=0.0)), np.finfo(float).tiny)
-    shrink = 1 + np.outer(ratios, values)
-    missed = np.maximum((seen / shrink).sum(axis=1) + rest, np.finfo(float).tiny)
-    return ratios, -0.5 * np.log(shrink).sum(axis=1) - 0.5 * total * np.log(missed)
-
-
 def _least_squares(problem: Problem, empty: State) -> tuple[State | None, float]:
     """Return dense weights (if any are better than none) and the variance of their prior."""
     if empty.likelihood is problem.likelihood:
@@ -285,7 +260,7 @@ def _least_squares(problem: Problem, empty: State) -> tuple[State | None, float]
         if mode is None:
             return None, 1 / first_precision(problem, empty)
         return problem.state(mode.w, mode.b, mode.likelihood), float(1 / mode.alpha[0])
-    ratios, evidence = _ratios(problem)  # a regression: this is its evidence
+    ratios, evidence, _ = signal_to_noise(problem)  # a regression: this is its evidence
     target, weight, best = (
         problem.likelihood.first_target(problem.y),
         problem.weight,
@@ -305,7 +280,7 @@ def _dense_mode(problem: Problem, empty: State) -> Mode | None:
     Labels are no targets: of several optima the true likelihood tells which is the best. At the far end
     every label is believed, which is none.
     """
-    ratios, evidence = _ratios(problem)
+    ratios, evidence, _ = signal_to_noise(problem)
     peaks = 1 + np.flatnonzero((evidence[1:-1] > evidence[:-2]) & (evidence[1:-1] > evidence[2:]))
     known = float(problem.weight @ empty.curvature) / float(problem.weight.sum())
     zero = np.zeros(problem.design.shape[1])

@@ -205,7 +205,8 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
         Weights, zero where a slice is gone.
     intercept_ : float
     noise_variance_ : float
-        Variance of the noise.
+        Variance of the noise; where parameters are many for the rows, at least what rows left out
+        ask for.
     mode_relevance_ : list of ndarrays
         For each mode the effective number of parameters in every slice: what it contributes.
     mode_precision_ : list of ndarrays
@@ -292,7 +293,7 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
         y = as_targets(y)
         self._settle_grid(X, shape)
         likelihood = resolve("likelihood", self.likelihood, NOISES, Noise)
-        _, fits = self._solve(X, weight, [y], likelihood)
+        built, fits = self._solve(X, weight, [y], likelihood)
         self._set_modes(fits)
-        self.noise_variance_ = self._noise_variance(X, y, weight)
+        self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
         return self

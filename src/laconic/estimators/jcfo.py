@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._component import resolve
+from ..basis import KernelBasis
 from ..likelihoods import Binary, Gaussian
 from ._callbacks import with_callbacks
 from ._jcfo import Asked, JCFOBase
@@ -247,7 +248,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     feature_scales_, objective_, kernel_
         As in :class:`JCFOClassifier`.
     noise_variance_ : float
-        Variance of the noise.
+        Variance of the noise, corrected for the weights and scales that the data determine.
     dual_coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, posteriors_, history_, status_
         As in :class:`SparseBayesRegressor`.
 
@@ -332,4 +333,7 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     def _publish_joint(self, asked: Asked, found: Sequence[Found]) -> None:
         super()._publish_joint(asked, found)
         question = asked.questions[0]
-        self.noise_variance_ = self._noise_variance(asked.X, question.targets[0], question.weight)
+        basis = KernelBasis(self.kernel_, asked.X[asked.centres], asked.centres)
+        rows = (asked.X, question.targets[0], question.weight)
+        n_scales = int(np.count_nonzero(self.feature_scales_))
+        self.noise_variance_ = self._noise_variance(*rows, basis, n_scales)

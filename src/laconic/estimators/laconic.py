@@ -18,10 +18,10 @@ from ..solvers import Problem
 from ._callbacks import with_callbacks
 from ._coupling import answers, best_coupling, couple, log_proba_of
 from ._laconic import LaconicBase
-from ._path import Answer
+from ._path import Answer, Path
 from ._predictions import BINARY, NOISES, BinaryPredictions, GaussianPredictions, as_targets
 from ._projected import Latent
-from ._reference import CLEAR, Reference, best_stretch, heavy_tails
+from ._reference import CLEAR, KernelMap, Reference, best_stretch, heavy_tails
 from ._threads import one_blas_thread
 from ._validation import all_or_nothing
 
@@ -31,6 +31,10 @@ _LEAST_NOISE = 1e-8
 # Nats a row that heavy tails explain better, beyond which a few targets are not noise like the others.
 _OUTLIERS = 0.1
 _TRY_STUDENT = " A few targets are far from what the others say: try likelihood='student'."
+# The least part of the rows that is left where nearly as many weights are fitted to them.
+_LEAST_LEFT = 0.1
+# Nats that a new row may lose by the largest model before it may be twice as large.
+_MUCH = 0.1
 # Half the distance at which the slope of a moderated latent is taken.
 _STEP = 1e-4
 
@@ -243,7 +247,9 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         Whether a feature may count for more than another in the distance between rows. It does if the
         weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
-        Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200.
+        Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200; twice as
+        many where new rows would lose a tenth of a nat by so few, as they do where there is next to no
+        noise.
     likelihood : {"gaussian", "student", "auto"} or Noise, default="gaussian"
         ``"student"`` has heavy tails for a few wild targets: :class:`~laconic.likelihoods.Student`.
         ``"auto"`` takes it where rows left out clearly ask for it: without outliers it costs nothing,
@@ -358,8 +364,21 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         half, m = 0.5 * self._precision(references[0], share), references[0].m
         return lambda latents: half * (latents[0][0] - m) ** 2
 
+    def _is_poor(self, path: Path, share: Array) -> bool:
+        reference = path.references[0]
+        noise: Any = reference.likelihood
+        seen = 1 / float(self._precision(reference, share)[0])
+        unseen = noise.noise + np.exp(share @ np.log(np.maximum(reference.left_v, np.finfo(float).tiny)))
+        return bool(path.nats[-1] * seen > _MUCH * unseen)
+
     def _own_up(
         self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
     ) -> GaussianPosterior:
         """Return the posterior with the squares that its mean misses: without noise they are all."""
-        return replace(posterior, spread=posterior.spread + float(share @ (m - reference.m) ** 2))
+        missed = float(share @ (m - reference.m) ** 2)
+        if isinstance(reference.coordinates, KernelMap):
+            # At these rows k weights were fitted to that mean: others miss it by more (as in GCV). Those
+            # of many features answer for other rows as well (Elsewhere).
+            left = max(1 - (posterior.mean.size + 1) / share.size, _LEAST_LEFT)
+            missed /= left**2
+        return replace(posterior, spread=posterior.spread + missed)

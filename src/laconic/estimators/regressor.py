@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal, Self
 
 from .._component import resolve
+from .._protocols import Basis
 from ..likelihoods import Noise
 from ._base import Question, SparseBayesBase
 from ._callbacks import with_callbacks
@@ -15,8 +16,8 @@ from ._validation import all_or_nothing
 
 # From half as many columns as rows on, residuals say nothing about the noise (likelihoods/gaussian.py).
 _CROWDED = (
-    " With that many kernels for so few rows it may pass through the data, so do not trust its error "
-    "bars: try LaconicRegressor, features (kernel=None) or a wider kernel (a smaller gamma)."
+    " With that many kernels for so few rows it may pass through the data, so its error bars are those "
+    "of rows left out: try LaconicRegressor, features (kernel=None) or a wider kernel (a smaller gamma)."
 )
 
 
@@ -24,7 +25,9 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
     r"""Sparse Gaussian regression on features or kernels.
 
     Maximises :math:`-\tfrac n2\log\sigma^2 - \|y - \Phi w - b\|^2/(2\sigma^2) -
-    \sum_j\mathrm{penalty}(w_j)` over weights and noise [F01]_: most weights become exactly zero.
+    \sum_j\mathrm{penalty}(w_j)` over weights and noise [F01]_: most weights become exactly zero. Where
+    that would pass through the data, with half as many parameters as rows and little noise left, the
+    noise is the one that a dense model expects (by its evidence), except for ``solver="em"``.
 
     Parameters
     ----------
@@ -82,7 +85,8 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
         Weights of the kept rows; with a kernel only.
     intercept_ : float
     noise_variance_ : float
-        Residual variance, corrected for the parameters that the data determine.
+        Residual variance, corrected for the parameters that the data determine; where those are many
+        for the rows, at least what rows ask for that are left out, each with its own kernel.
     relevance_ : ndarray of shape (n_relevant,)
         Indices of what was kept: training rows for a kernel, columns without.
     relevance_vectors_ : ndarray of shape (n_relevant, n_features)
@@ -172,7 +176,8 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
         likelihood = resolve("likelihood", self.likelihood, NOISES, Noise)
         return Question(X, weight, [as_targets(y)], likelihood)
 
-    def _conclude(self, question: Question) -> None:
-        self.noise_variance_ = self._noise_variance(question.X, question.targets[0], question.weight)
+    def _conclude(self, question: Question, basis: Basis) -> None:
+        X, weight, (y,), _ = question
+        self.noise_variance_ = self._noise_variance(X, y, weight, basis)
         if self.kernel is not None and 2 * self.n_relevant_ >= question.weight.sum():
             self.status_ = replace(self.status_, message=self.status_.message + _CROWDED)

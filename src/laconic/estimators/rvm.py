@@ -247,7 +247,8 @@ class RVMRegressor(GaussianPredictions, _RVM):
         Weights of the features, or of the relevance vectors.
     intercept_ : float
     noise_variance_ : float
-        Variance of the noise.
+        Variance of the noise; where parameters are many for the rows, at least what rows left out
+        ask for.
     relevance_, relevance_vectors_, n_relevant_, posteriors_, history_, status_, n_iter_
         As in :class:`RVMClassifier`.
 
@@ -328,7 +329,7 @@ class RVMRegressor(GaussianPredictions, _RVM):
         y = as_targets(y)
         likelihood = resolve("likelihood", self.likelihood, NOISES, Noise)
         built, _ = self._solve(X, weight, [y], likelihood)
-        self.noise_variance_ = self._noise_variance(X, y, weight)
+        self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
         self._augmentation = None
         if built.pivots is not None:
             centres: Any = built.basis.keep(built.pivots)
