@@ -162,7 +162,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         if gaussian and is_crowded(used, weight, kernels=not self._on_features):
             source = self.basis_.source[columns]
             own = Own.nothing() if self._on_features else Own.of(basis, source, X)
-            Phi = np.asarray(self.basis_.columns(X[own.rows])[:, columns], dtype=np.float64)
+            Phi = as_dense(self.basis_.columns(X[own.rows]))[:, columns]
             unseen = Unseen.of(posterior, fitted.noise, own, X, Phi, residual, v[:, 0], weight)
             noise = unseen.noise(noise, weight)
         noise *= max(left / max(left - n_scales, _LEFT * total), 1.0)
