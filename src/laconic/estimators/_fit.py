@@ -11,7 +11,17 @@ import numpy as np
 from .._protocols import Index, Likelihood, Prior
 from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian
-from ..solvers import Problem, Record, Solution, Solver, State, Status, solve
+from ..solvers import (
+    Problem,
+    Record,
+    Solution,
+    Solver,
+    State,
+    Status,
+    exchange,
+    may_exchange,
+    solve,
+)
 from ._callbacks import Reporter
 from ._intercept import misses_intercept, surely_needs_intercept
 from ._scale import Start, learn_scale
@@ -114,8 +124,10 @@ def _solve_settled(
     max_iter: int,
     settings: dict[str, Any],
 ) -> Solution:
-    """Solve; then, if the prior has charged for a search, go on without the charge."""
+    """Solve and exchange; then, if the prior has charged for a search, go on without the charge."""
     answer = solve(problem, solver, start=start, max_iter=max_iter, **settings)
+    if may_exchange(problem, answer, solver):
+        answer = exchange(problem, answer, solver, max_iter=max_iter, **settings)
     left = max_iter - len(answer.history)
     if not (unbound.charges(kernel=problem.kernels) and answer.active.size):
         return answer
