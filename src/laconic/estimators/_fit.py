@@ -13,7 +13,18 @@ from ..likelihoods import Gaussian
 from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian
 from ..relevance import Estimate, refit_by_degrees, supported, turned
-from ..solvers import EM, Problem, Record, Solution, Solver, State, Status, solve
+from ..solvers import (
+    EM,
+    Problem,
+    Record,
+    Solution,
+    Solver,
+    State,
+    Status,
+    exchange,
+    may_exchange,
+    solve,
+)
 from ._callbacks import Reporter
 from ._evidence import expected_noise
 from ._intercept import misses_intercept, surely_needs_intercept
@@ -187,8 +198,10 @@ def _solve_settled(
     max_iter: int,
     settings: dict[str, Any],
 ) -> Solution:
-    """Solve; then, if the prior has charged for a search, go on without the charge."""
+    """Solve and exchange; then, if the prior has charged for a search, go on without the charge."""
     answer = solve(problem, solver, start=start, max_iter=max_iter, **settings)
+    if may_exchange(problem, answer, solver):
+        answer = exchange(problem, answer, solver, max_iter=max_iter, **settings)
     left = max_iter - len(answer.history)
     if not (unbound.charges(kernel=problem.kernels) and answer.active.size):
         return answer

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import xlogy
 
 from .._protocols import Array, Index, Prior
 from ..priors import Jeffreys
@@ -48,9 +49,19 @@ def misses_intercept(problem: Problem, kept: Index, w: Array, prior: Prior | Non
         return _brings(replace(few, prior=prior), w) > _least(problem, _PRICE)
     few = replace(few, prior=problem.prior.bind(kept.size, kernel=True))
     price = _PRICE * float(few.prior.strength)  # type: ignore[attr-defined]
-    beside = max(_worth(few, w, price), problem.empty().fit)
-    brings = beside - _worth(replace(few, intercept=False), w, price)
-    return brings > _least(problem, price)
+    lean = replace(few, intercept=False)
+    if prior == few.prior:  # the weights are its answer already
+        without = lean.state(w, 0.0, lean.likelihood).fit - price * kept.size
+    else:
+        without = _worth(lean, w, price)
+    return max(_worth(few, w, price), _frequencies(problem)) - without > _least(problem, price)
+
+
+def _frequencies(problem: Problem) -> float:
+    """Return the fit of a free intercept alone, which predicts the frequencies of the classes."""
+    first = float(problem.weight @ (problem.y > 0))
+    shares = np.array([first, float(problem.weight.sum()) - first])
+    return float(xlogy(shares, shares / shares.sum()).sum())
 
 
 def _least(problem: Problem, price: float) -> float:

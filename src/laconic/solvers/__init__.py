@@ -1,6 +1,7 @@
 """Solvers: everything is an iterated weighted ridge, and one loop runs them all."""
 
 from ._choose import REGISTRY, choose_solver
+from ._exchange import exchange, may_exchange
 from ._loop import Callback, Record, Solution, Solver, Status, rank_tolerance, resume, solve
 from ._problem import Metric, Problem, State
 from .accelerated import Accelerated
@@ -23,6 +24,8 @@ __all__ = [
     "State",
     "Status",
     "choose_solver",
+    "exchange",
+    "may_exchange",
     "rank_tolerance",
     "resume",
     "solve",

@@ -264,7 +264,7 @@ def _sorely_missed(full: Problem, active: Index, state: State) -> Index:
     price of a column in the extended BIC. On many rows the start has had every column in.
     """
     n, p = float(full.weight.sum()), full.design.shape[1]
-    if active.size == p or full.many_rows or np.isfinite(full.prior.penalty(np.zeros(1))[0]):
+    if active.size == p or full.many_rows or not full.bottomless:
         return active[:0]
     slope, sharpest = full.design.rmatvec(full.weight * state.slope), state.curvature.max()
     # At least, since the curvature is nowhere larger: what each would bring if the others stayed.

@@ -218,6 +218,11 @@ class Problem:
         return answer
 
     @property
+    def bottomless(self) -> bool:
+        """Whether the penalty falls without bound at zero: its level compares no two optima."""
+        return not np.isfinite(self.prior.penalty(np.zeros(1))[0])
+
+    @property
     def many_rows(self) -> bool:
         """Whether a pass over the rows costs more than a factorisation of the columns' size."""
         n, p = self.design.shape

@@ -45,8 +45,9 @@ _SAME = 0.1
 _CONSTANT = 1e-12
 # A start need not be exact: the last step brought less than this many nats per observation, and
 # less than this many in all.
-_START_GAIN = 5e-4
-_MOST_GAIN = 2.0
+_START_GAIN, _MOST_GAIN = 5e-4, 2.0
+# The same where kernels are exchanged in the end for better ones.
+_ROUGH_GAIN, _MOST_ROUGH = 5e-3, 20.0
 
 
 def ridge_start(problem: Problem, damping: float) -> State:
@@ -85,9 +86,10 @@ class _Climb:
         return flat(problem, old, new, tol)
 
 
-def _start_tol(problem: Problem) -> float:
+def _start_tol(problem: Problem, rough: bool = False) -> float:
     """Return the tolerance of a start, in nats per observation."""
-    return min(_START_GAIN, _MOST_GAIN / float(problem.weight.sum()))
+    gain, most = (_ROUGH_GAIN, _MOST_ROUGH) if rough else (_START_GAIN, _MOST_GAIN)
+    return min(gain, most / float(problem.weight.sum()))
 
 
 def smooth_start(problem: Problem) -> State:
@@ -174,8 +176,9 @@ def _spread(problem: Problem, state: State) -> Array:
 def best_start(problem: Problem, solver: Solver) -> State:
     """Return the lasso start that leads to the best model of its size.
 
-    A prior that absorbs zeros has many optima, and no level by which to compare them. But it keeps what
-    exceeds two standard errors, that is two nats: so a model is worth its fit less two nats a kernel.
+    A prior that absorbs zeros has many optima, and its level compares sparse ones badly. But it keeps
+    what exceeds about two standard errors, that is two nats: so a model is worth its fit less two nats
+    a kernel.
     """
     if problem.empty().likelihood is not problem.likelihood:
         return l1_start(problem)  # a regression's own start has not been seen to lose its way
@@ -201,6 +204,7 @@ def l1_start(problem: Problem, rate: float | None = None, begin: State | None = 
     learns_noise = state.likelihood is not problem.likelihood
     kind = "kernels" if problem.kernels else "features"
     part = _START_RATE[f"{kind} and noise" if learns_noise else kind] if rate is None else rate
+    rough = problem.kernels and problem.bottomless and not learns_noise
     for _ in range(_SWEEPS):
         scale = np.sqrt(_spread(problem, state))
         candidates = max(int(np.count_nonzero(scale)), 2)  # a constant column is none
@@ -211,7 +215,9 @@ def l1_start(problem: Problem, rate: float | None = None, begin: State | None = 
         fixed = replace(problem, prior=Laplace(rate=level), scale=np.where(scale > 0, scale, 1.0))
         lasso = Proximal(fit_noise=False, certify=False)
         start = fixed.seen(state if begin is None else begin)
-        answer = solve(fixed, lasso, start=start, max_iter=100, tol=_start_tol(problem)).state
+        answer = solve(fixed, lasso, start=start, max_iter=100, tol=_start_tol(problem, rough)).state
+        if rough and answer.fit <= state.fit + _MOST_GAIN:  # the first of wide kernels bring nothing
+            answer = solve(fixed, lasso, start=answer, max_iter=100, tol=_start_tol(problem)).state
         before, state = state, problem.relearn(answer)
         if problem.kernels and state.likelihood is answer.likelihood:
             break

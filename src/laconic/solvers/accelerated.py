@@ -78,6 +78,11 @@ class Accelerated(Component):
         """Whether the solver prunes."""
         return bool(self._inner.prunes)
 
+    @property
+    def exchanges(self) -> bool:
+        """Whether the solver's kernels are exchanged for better ones in the end."""
+        return bool(getattr(self._inner, "exchanges", False))
+
     def rank_tol(self, prior: Prior) -> float:
         """Return how much of a kernel matrix its factors may miss: what the solver itself allows."""
         return rank_tolerance(self._inner, prior)

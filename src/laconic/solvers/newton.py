@@ -15,7 +15,7 @@ from ._steps import newton_step
 
 # From this many observations for each column on, the data alone determine every weight.
 _TALL = 20
-# Up to this many observations a kernel model is started more than once.
+# Up to this many observations a kernel model whose kernels stay is started more than once.
 _FEW = 1000
 # Part of a kernel matrix that its factors may miss where they choose the kernels of a start, which are
 # then weighed as exact columns, and where they weigh all kernels. The weights of the papers' problem
@@ -40,12 +40,14 @@ class Newton(Component):
         unless that is nearly at infinity.
     rate : float, optional
         Rate of the lasso start, as a part of the universal threshold ``sqrt(2 log p)`` in standard
-        errors; by default what has recovered known models best, and for kernels on few rows two of
-        them, of which the one whose model explains most for its size is taken.
+        errors; by default what has recovered known models best. For kernels on few rows under a prior
+        whose kernels are not exchanged in the end (all but Jeffreys'), two of them are tried, and the
+        one whose model explains most for its size is taken.
     """
 
     prunes = True
     looks_again = True  # for what a start that makes zeros may have left out
+    exchanges = True  # kernels for better ones, at the end
 
     def __init__(
         self, start: Literal["auto", "ridge", "l1"] = "auto", rate: float | None = None
@@ -71,7 +73,8 @@ class Newton(Component):
         n_seen, p = problem.weight.sum(), problem.design.shape[1]
         if self.start == "auto" and not problem.kernels and n_seen >= _TALL * p:
             return smooth_start(problem)
-        if self.rate is None and problem.kernels and n_seen <= _FEW:
+        # Where kernels are exchanged in the end, it matters less with which ones a search begins.
+        if self.rate is None and problem.kernels and n_seen <= _FEW and not problem.bottomless:
             return best_start(problem, self)
         return l1_start(problem, self.rate)
 
