@@ -22,16 +22,13 @@ _CANDIDATES = 32
 _MOVES, _ROUNDS = 20, 6
 # The part of a candidate that the kept columns must not be able to say.
 _ALONE = 1e-4
-# From this many observations on two kernels become one where that costs less than a kernel's price. On
-# fewer the likelihood cannot tell, and of 200 rows of the moons the log-loss rose by a hundredth.
-_MANY = 1000
 
 
 class _Move(NamedTuple):
-    """A candidate comes in for one or two of the kept columns."""
+    """A candidate comes in for one of the kept columns."""
 
     gain: float
-    out: Index  # positions among the kept ones
+    out: int  # position among the kept ones
     candidate: int
 
     @property
@@ -66,7 +63,7 @@ class _Table:
         """Return the best exchange of one kept column for a candidate."""
         gains = self.swaps()
         out, candidate = np.unravel_index(int(np.argmax(gains)), gains.shape)
-        return _Move(float(gains[out, candidate]), np.array([out]), int(candidate))
+        return _Move(float(gains[out, candidate]), int(out), int(candidate))
 
     def swaps(self) -> Array:
         """Return the nats that each exchange would bring, kept columns by candidates."""
@@ -74,38 +71,6 @@ class _Table:
         slope = self.missed + self.part * (self.w[:, None] / variance)
         gains = slope**2 / (self.left + self.part**2 / variance)
         gains = (gains - self.w[:, None] ** 2 / variance) / 2
-        gains[:, self.kept] = -np.inf
-        return np.asarray(gains)
-
-    def merge(self, price: float) -> _Move:
-        """Return the best exchange of two kept columns for one, which saves the price of a column."""
-        pairs = self.pairs()
-        gains = self.merges(pairs)
-        pair, candidate = np.unravel_index(int(np.argmax(gains)), gains.shape)
-        return _Move(float(gains[pair, candidate]) + price, pairs[:, pair], int(candidate))
-
-    def pairs(self) -> Index:
-        """Return each kept column with the one that knows most of its weight, two rows of positions."""
-        deviation = np.sqrt(np.diag(self.covariance))
-        likeness = np.abs(self.covariance) / np.outer(deviation, deviation)
-        np.fill_diagonal(likeness, -1.0)
-        both = np.sort([np.arange(self.kept.size), np.argmax(likeness, axis=1)], axis=0)
-        return np.unique(both, axis=1)
-
-    def merges(self, pairs: Index) -> Array:
-        """Return the nats that are left or lost when a candidate comes in for both of a pair."""
-        i, j = pairs
-        variance = np.diag(self.covariance)
-        a, b, both = variance[i], variance[j], self.covariance[i, j]
-        size = np.maximum(a * b - both**2, np.finfo(float).tiny)
-        # The inverse of a pair's block of the covariance is [[b, -both], [-both, a]] / size.
-        v, w = (b * self.w[i] - both * self.w[j]) / size, (a * self.w[j] - both * self.w[i]) / size
-        first, second = self.part[i], self.part[j]
-        slope = self.missed + v[:, None] * first + w[:, None] * second
-        more = (b / size)[:, None] * first**2 + (a / size)[:, None] * second**2
-        more -= (2 * both / size)[:, None] * first * second
-        gains = slope**2 / (self.left + np.maximum(more, 0.0)) / 2
-        gains -= ((self.w[i] * v + self.w[j] * w) / 2)[:, None]
         gains[:, self.kept] = -np.inf
         return np.asarray(gains)
 
@@ -117,20 +82,18 @@ class _Table:
     def after(self, move: _Move, row: Array) -> _Table:
         """Return the table after a move, given the candidate's row of the Gram matrix."""
         kept, rows = self.kept.copy(), self.rows.copy()
-        kept[move.out[0]], rows[move.out[0]] = move.candidate, row
-        also = move.out[1:]
-        return replace(self, kept=np.delete(kept, also), rows=np.delete(rows, also, axis=0))
+        kept[move.out], rows[move.out] = move.candidate, row
+        return replace(self, kept=kept, rows=rows)
 
 
 class _Candidates:
     """All columns beside those of an answer, and the most promising ones of them."""
 
     def __init__(self, full: Problem, answer: Solution) -> None:
-        self.merges = float(full.weight.sum()) > _MANY
         self.r = full.weight * answer.state.curvature
         self.total = float(self.r.sum()) if full.intercept else 0.0
         whole = self._of_all(full, answer)
-        self.columns = _promising(whole, self.merges)
+        self.columns = _promising(whole)
         self.design = full.design.keep(self.columns)
         self.table = whole.among(self.columns)
 
@@ -153,16 +116,14 @@ class _Candidates:
     def row(self, candidate: int) -> Array:
         """Return a candidate's row of the Gram matrix."""
         centre = self.centre[self.columns]
-        row = self.design.gram_row(candidate, self.r)
+        (row,) = self.design.gram_rows(np.array([candidate]), self.r)
         return np.asarray(row - self.total * centre[candidate] * centre)
 
-    def exchanged(self, price: float) -> tuple[Index, Array, float] | None:
+    def exchanged(self) -> tuple[Index, Array, float] | None:
         """Return columns, weights and intercept after all moves that pay; nothing if none does."""
         table = self.table
         for _ in range(_MOVES):
             move = table.swap()
-            if not move.pays and self.merges and table.kept.size > 1:
-                move = table.merge(price)
             if not move.pays:
                 break
             table = table.after(move, self.row(move.candidate))
@@ -174,14 +135,11 @@ class _Candidates:
         return kept[order], table.w[order], b
 
 
-def _promising(table: _Table, merges: bool) -> Index:
-    """Return the kept columns and those that promise most for each, or each pair, of them."""
+def _promising(table: _Table) -> Index:
+    """Return the kept columns and those that promise most for each of them."""
     if table.own.size <= _CANDIDATES:
         return np.arange(table.own.size)
-    gains = table.swaps()
-    if merges and table.kept.size > 1:
-        gains = np.concatenate([gains, table.merges(table.pairs())])
-    best = np.argpartition(-gains, _CANDIDATES, axis=1)[:, :_CANDIDATES]
+    best = np.argpartition(-table.swaps(), _CANDIDATES, axis=1)[:, :_CANDIDATES]
     return np.union1d(best, table.kept)
 
 
@@ -208,7 +166,7 @@ def exchange(
         if not (answer.active.size and answer.status.converged and left > 0):
             break
         with np.errstate(over="ignore", invalid="ignore"):  # such a move does not pay
-            found = _Candidates(full, answer).exchanged(price)
+            found = _Candidates(full, answer).exchanged()
         if found is None:
             break
         columns, w, b = found
@@ -234,7 +192,7 @@ def may_exchange(problem: Problem, answer: Solution, solver: Solver) -> bool:
     weights would change with the columns, and with it what a nat is.
     """
     known = answer.state.likelihood is problem.likelihood
-    return problem.kernels and problem.bottomless and known and getattr(solver, "exchanges", False)
+    return problem.exchangeable and known and getattr(solver, "exchanges", False)
 
 
 def _worth(state: State, price: float) -> float:

@@ -20,6 +20,8 @@ _LEAST_PART = 0.2
 # costs.
 _MANY = 10_000
 _TALL = 20
+# Up to this many observations a kernel model that lost its way is worth another try.
+FEW_ROWS = 1000
 # A curvature is used again while it is within this part of the present one.
 _STALE = 0.1
 # How often the prior is touched anew on one quadratic, at the most.
@@ -221,6 +223,14 @@ class Problem:
     def bottomless(self) -> bool:
         """Whether the penalty falls without bound at zero: its level compares no two optima."""
         return not np.isfinite(self.prior.penalty(np.zeros(1))[0])
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether kept kernels make room for better ones in the end, so that a start may be rough.
+
+        On many rows that would cost as much as the search itself, and win next to nothing.
+        """
+        return self.kernels and self.bottomless and float(self.weight.sum()) <= FEW_ROWS
 
     @property
     def many_rows(self) -> bool:

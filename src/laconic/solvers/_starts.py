@@ -204,7 +204,7 @@ def l1_start(problem: Problem, rate: float | None = None, begin: State | None = 
     learns_noise = state.likelihood is not problem.likelihood
     kind = "kernels" if problem.kernels else "features"
     part = _START_RATE[f"{kind} and noise" if learns_noise else kind] if rate is None else rate
-    rough = problem.kernels and problem.bottomless and not learns_noise
+    rough = problem.exchangeable and not learns_noise
     for _ in range(_SWEEPS):
         scale = np.sqrt(_spread(problem, state))
         candidates = max(int(np.count_nonzero(scale)), 2)  # a constant column is none

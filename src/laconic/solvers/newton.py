@@ -9,14 +9,12 @@ import numpy as np
 from .._component import Component, is_positive, require
 from .._protocols import Prior
 from ._loop import flat
-from ._problem import Problem, State
+from ._problem import FEW_ROWS, Problem, State
 from ._starts import best_start, l1_start, scaled_ridge_start, smooth_start
 from ._steps import newton_step
 
 # From this many observations for each column on, the data alone determine every weight.
 _TALL = 20
-# Up to this many observations a kernel model whose kernels stay is started more than once.
-_FEW = 1000
 # Part of a kernel matrix that its factors may miss where they choose the kernels of a start, which are
 # then weighed as exact columns, and where they weigh all kernels. The weights of the papers' problem
 # came out within 1e-7 of those of the full matrix, for both.
@@ -74,7 +72,7 @@ class Newton(Component):
         if self.start == "auto" and not problem.kernels and n_seen >= _TALL * p:
             return smooth_start(problem)
         # Where kernels are exchanged in the end, it matters less with which ones a search begins.
-        if self.rate is None and problem.kernels and n_seen <= _FEW and not problem.bottomless:
+        if self.rate is None and problem.kernels and n_seen <= FEW_ROWS and not problem.bottomless:
             return best_start(problem, self)
         return l1_start(problem, self.rate)
 
