@@ -147,6 +147,7 @@ class SparseBayesBase(KernelModel):
         end_reports()
         learnt = [fit.prior for fit in fits] if unbound.learns else [prior] * len(fits)
         self.prior_, self.priors_, self.solver_ = learnt[0], learnt, solver
+        self._held_noise = any(fit.held for fit in fits)
         self._publish(fits, built.basis, built.centre, built.note)
         self._conclude(question, built.basis)
 
@@ -154,6 +155,8 @@ class SparseBayesBase(KernelModel):
         """Return the previous answer on the columns that are still there, if that is asked for."""
         nothing = [Start()] * len(problems)
         if not self.warm_start or not hasattr(self, "posteriors_"):
+            return nothing
+        if self._held_noise:  # from what is left of it the way up to its noise is not found
             return nothing
         if len(self.posteriors_) != len(problems):
             return nothing

@@ -52,6 +52,7 @@ class Fit:
     state: Any = None  # of a solver that knows more than the posterior says
     prior: Any = None  # with everything that was learnt of it
     variance: Any = None  # of the Gaussian that touches the prior at each weight
+    held: bool = False  # the noise, at what was found from above
 
 
 Search: TypeAlias = Callable[[Problem], Fit]
@@ -160,7 +161,7 @@ def _held_at(search: Search, problem: Problem, noise: float, floor: float) -> Fi
     held = Gaussian(noise, floor=floor)
     fit = search(replace(problem, y=problem.y - level, likelihood=held.hold()))
     posterior = replace(fit.posterior, intercept=fit.posterior.intercept + level)
-    return replace(fit, posterior=posterior, likelihood=held)
+    return replace(fit, posterior=posterior, likelihood=held, held=True)
 
 
 def _left_over(problem: Problem, fit: Fit) -> float:
