@@ -348,6 +348,10 @@ def test_a_wide_grid_needs_few_passes_over_its_columns(combine, monkeypatch):
     assert model.status_.converged
     assert len(searches) <= 4  # one that finds no noise, and others from above
     assert sum(seen) < 60 * len(searches)
+    searches.clear()
+    monkeypatch.setattr("laconic.estimators._fit._LARGE", X.size - 1)
+    assert GridRVMRegressor(combine=combine).fit(X, y).noise_variance_ >= model.noise_variance_
+    assert len(searches) == 2
 
 
 def designs(n, p, seed):

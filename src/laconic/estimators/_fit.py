@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -36,6 +37,9 @@ _LITTLE = 0.1
 # From above it goes down while what is left over is less than this part of what is held, by this factor
 # at the most.
 _CLEARLY_LESS, _STRIDE = 0.5, 4.0
+# With more entries than this each search takes its time, and the first one from above stands: it errs on
+# the side of too much noise.
+_LARGE = 20_000_000
 # The evidence of a precision for each column believes in no noise from a parameter for so many rows on.
 _ROOM_OF_PRECISIONS = 3.0
 
@@ -134,7 +138,8 @@ def _or_noisier(search: Search, problem: Problem, room: float = 2.0) -> Fit:
     if noise <= found.noise:
         return fit
     fit = _held_at(search, problem, noise, found.floor)
-    while (left := _left_over(problem, fit)) <= _CLEARLY_LESS * noise:
+    large = math.prod(problem.design.shape) > _LARGE
+    while not large and (left := _left_over(problem, fit)) <= _CLEARLY_LESS * noise:
         noise = max(left, noise / _STRIDE)
         other = _held_at(search, problem, noise, found.floor)
         if _is_crowded(problem, other, room):
