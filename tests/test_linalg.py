@@ -372,3 +372,15 @@ def test_the_root_of_a_posterior_is_one_of_its_covariance(columns):
     R = upper_root(H)
     assert R.shape[1] == 5
     np.testing.assert_allclose(R.T @ R, H.T @ H, atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [4, 30])
+def test_a_wider_posterior_has_the_variances_that_it_says(columns):
+    rng = np.random.default_rng(0)
+    Phi, r = rng.normal(size=(12, columns)), rng.uniform(0.5, 2.0, size=12)
+    answer = ridge(DenseDesign(Phi), r, rng.normal(size=12), np.ones(columns), intercept=True)
+    posterior = GaussianPosterior.from_ridge(answer)
+    v = posterior.latent(Phi)[1]
+    wider, expected = posterior.as_wide_as(3 * v + 0.2, v, r)
+    np.testing.assert_allclose(expected, 3 * v + 0.2)
+    np.testing.assert_allclose(wider.latent(Phi)[1], expected)

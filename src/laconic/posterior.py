@@ -48,15 +48,8 @@ class GaussianPosterior:
 
     def shift(self, offset: Array) -> Self:
         """Return the posterior for columns that were centred by ``offset`` when it was found."""
-        return type(self)(
-            self.mean,
-            self.intercept - float(offset @ self.mean),
-            self.centre + offset,
-            self.spread,
-            self.root,
-            self.prior_root,
-            self.effective,
-        )
+        intercept = self.intercept - float(offset @ self.mean)
+        return replace(self, intercept=intercept, centre=self.centre + offset)
 
     def latent(self, Phi: Array) -> tuple[Array, Array]:
         """Return mean and variance of the latent at each row of ``Phi``."""
@@ -92,8 +85,8 @@ class GaussianPosterior:
         factor = float(share @ ((v - mean) * (other - wanted))) / max(square, np.finfo(float).tiny)
         factor = max(factor, 1.0) if mean * factor <= wanted else max(wanted / max(mean, 1e-300), 1.0)
         more = max(wanted - factor * mean, 0.0)
-        wider = replace(self, root=np.sqrt(factor) * self.root, spread=factor * self.spread + more)
-        return wider, factor * v + more
+        wider = self.times(factor)
+        return replace(wider, spread=wider.spread + more), factor * v + more
 
     def times(self, factor: float) -> Self:
         """Return it with the covariance multiplied by a number."""
