@@ -27,7 +27,7 @@ from laconic import (
 from laconic.kernels import RBF, FunctionKernel, Matern, Polynomial
 from laconic.likelihoods import Gaussian as GaussianLikelihood
 from laconic.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, StudentT
-from laconic.solvers import EM
+from laconic.solvers import EM, Newton
 
 KINDS = [SparseBayesClassifier, SparseBayesRegressor]
 PRIORS = ["jeffreys", "laplace", "gaussian", "student_t", GeneralizedGaussian(q=0.5, scale=1.0)]
@@ -427,6 +427,7 @@ def test_priors_of_the_wrong_type(kind, prior):
         ({"n_jobs": 0.5}, "n_jobs must be None or a whole number"),
         ({"kernel": "rbf", "rank_tol": np.ones(2)}, "rank_tol must be a positive number or 'auto'"),
         ({"solver": EM(stop=np.ones(2))}, "stop must be"),
+        ({"solver": Newton(start=np.ones(2))}, "start must be"),
         ({"penalize_intercept": "no"}, "penalize_intercept must be True or False"),
         ({"solver": "proximal"}, "proximal solver needs a Laplace prior.*use solver='auto'"),
         ({"solver": "proximal", "prior": "gaussian"}, "proximal solver needs a Laplace prior"),
@@ -1023,6 +1024,7 @@ def test_a_search_reads_targets_that_are_written_out():
     ("settings", "fragment"),
     [
         ({"one_standard_error": "no"}, "one_standard_error must be True or False, got 'no'"),
+        ({"race": "no"}, "race must be True or False, got 'no'"),
         ({"n_jobs": 0.5}, "n_jobs must be None or a whole number"),
         ({"n_jobs": "all"}, "n_jobs must be None or a whole number"),
         ({"cv": []}, r"cv=\[\] holds no folds"),

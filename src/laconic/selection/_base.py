@@ -25,6 +25,7 @@ class Search(BaseEstimator):  # type: ignore[misc]
     cv: Any
     scoring: Any
     one_standard_error: bool
+    race: bool
     n_jobs: int | None
     callbacks: Any
     best_estimator_: Any
@@ -51,6 +52,7 @@ class Search(BaseEstimator):  # type: ignore[misc]
             targets = as_targets(targets)
         for name, holds, rule in (
             ("one_standard_error", is_switch(self.one_standard_error), "True or False"),
+            ("race", is_switch(self.race), "True or False"),
             ("n_jobs", is_jobs(self.n_jobs), "None or a whole number other than zero"),
         ):
             if not holds:

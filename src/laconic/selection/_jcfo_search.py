@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 
-from .._component import is_positive, is_rate
+from .._component import is_name, is_positive, is_rate
 from .._protocols import Array, Index
 from ..estimators._callbacks import check_callbacks
 from ..estimators._jcfo import Asked
@@ -80,7 +80,6 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
     selection_rates: Any
     weight_rates: Any
     scale_rates: Any
-    race: bool
 
     _counted = "features"
 
@@ -152,18 +151,18 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
         grid = []
         question = asked.questions[0]
         for scale in check_values(self, "scale_rates"):
-            if not (_is_auto(scale) or is_rate(scale)):
+            if not (is_name(scale, "auto") or is_rate(scale)):
                 raise ValueError(
                     f"scale_rates must be positive numbers or 'auto' (up to 1e100), got {scale!r}."
                 )
-            if _is_auto(self.selection_rates):
+            if is_name(self.selection_rates, "auto"):
                 at = asked.at_rates(question.weight_rate, _number(scale, question.scale_rate))
                 parts = _DISTANCES if self.kernel == "rbf" else _PRODUCTS
                 selection = [at.selection_rate(part) for part in parts]
             else:
                 selection = sorted(_positive(self, "selection_rates"))
             weights: Sequence[Any] = _AFTER_DISTANCES if self.kernel == "rbf" else _AFTER_PRODUCTS
-            if not _is_auto(self.weight_rates):
+            if not is_name(self.weight_rates, "auto"):
                 weights = _positive(self, "weight_rates", none=True)
             for strict in selection:
                 lower = {strict if rate is None else min(float(rate), strict) for rate in weights}
@@ -177,7 +176,7 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
         wiggle, higher ones leave out features that would have helped. (Not so of values: the gentlest
         selection underestimates their noise.)
         """
-        own = _is_auto(self.selection_rates) and _is_auto(self.weight_rates)
+        own = is_name(self.selection_rates, "auto") and is_name(self.weight_rates, "auto")
         classes = self._classifies and self.kernel == "rbf" and self.scoring is None
         if self.one_standard_error or not own or not classes:
             return np.zeros(len(grid))
@@ -206,10 +205,6 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
 
     def _get_support_mask(self) -> Array:
         return np.asarray(self._chosen._get_support_mask())
-
-
-def _is_auto(rates: Any) -> bool:
-    return isinstance(rates, str) and rates == "auto"
 
 
 def steps(grid: Sequence[Rates]) -> Array:

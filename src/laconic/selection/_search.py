@@ -42,7 +42,6 @@ class SparseBayesSearch(Search):
     kernel: Any
     gammas: Any
     criterion: Literal["cv", "evidence"]
-    race: bool
 
     _estimator: type[SparseBayesBase]
     _counted = "relevant"

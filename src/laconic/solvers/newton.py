@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._component import Component, is_positive, require
+from .._component import Component, is_name, is_positive, require
 from .._protocols import Prior
 from ._loop import flat
 from ._problem import FEW_ROWS, Problem, State
@@ -54,8 +54,8 @@ class Newton(Component):
         self.rate = rate
 
     def check(self) -> None:
-        """Raise unless ``start`` is known."""
-        known = self.start in ("auto", "ridge", "l1")
+        """Raise unless ``start`` is known and ``rate`` positive."""
+        known = is_name(self.start, "auto", "ridge", "l1")
         require(known, self, "start must be 'auto', 'ridge' or 'l1'", self.start)
         positive = self.rate is None or is_positive(self.rate)
         require(positive, self, "rate must be a positive number or None", self.rate)
