@@ -11,6 +11,7 @@ import numpy as np
 from .._protocols import Array, Likelihood
 from ..linalg import Quadratic, Ridge, ridge
 from ..solvers import Problem
+from ..solvers._problem import lifted
 
 # Newton's method on a concave function: these bounds are for what rounding may do to it.
 _STEPS, _HALVINGS = 100, 30
@@ -21,9 +22,8 @@ _GAIN = 1e-16
 _ROUNDING = 1e-16
 # The least degrees of freedom that a residual is credited with, as a part of the observations.
 _LEFT = 0.1
-# The least curvature of a row, as a part of the largest: its target stays finite.
-_LEAST_CURVATURE = 1e-10
-# And as a part of the row's own slope, for when all rows are saturated: no target beyond 1e30.
+# The least curvature of a row as a part of its own slope, for when all are saturated: no target beyond
+# 1e30.
 _SHORTEST = 1e-30
 
 Solve = Callable[..., Ridge]
@@ -101,8 +101,7 @@ def refit_by_degrees(problem: Problem, likelihood: Likelihood, f: Array, n_learn
 
 def own_precision(slope: Array, curvature: Array) -> Array:
     """Return the precision of the Gaussian with the likelihood's own slope and curvature, never zero."""
-    curvature = np.maximum(curvature, _LEAST_CURVATURE * curvature.max(initial=0.0))
-    return np.maximum(curvature, _SHORTEST * np.abs(slope) + np.finfo(float).tiny)
+    return np.maximum(lifted(curvature), _SHORTEST * np.abs(slope))
 
 
 def find_mode(

@@ -12,11 +12,10 @@ from .._protocols import Array, Design, Likelihood
 from ..likelihoods import Gaussian, Noise
 from ..linalg import Factor, Ridge, less_outers, ridge
 from ..solvers import Problem
+from ..solvers._problem import lifted
 from ._mode import Mode, Solve, find_mode
 from ._start import first_precision
 
-# The least curvature of a row, as a part of the largest: its target stays finite.
-_LEAST_CURVATURE = 1e-10
 # Columns, as a part of the rows, up to which a step from the columns is the faster one.
 _FEW_COLUMNS = 0.5
 # Noise with heavy tails and the mode are found in turn, so often at the most, until a turn changes the
@@ -143,7 +142,7 @@ def _with_weights(mode: Mode) -> Mode:
 def _towards(problem: Problem, alpha: Array, f: Array, solve: Solve) -> tuple[Array, float]:
     """Return the weights of a step of Newton's method from a latent that need not be one of theirs."""
     _, slope, curvature = problem.likelihood.evaluate(problem.y, f)
-    r = problem.weight * np.maximum(curvature, _LEAST_CURVATURE * curvature.max())
+    r = problem.weight * lifted(curvature)
     target = f + problem.weight * slope / r
     answer = solve(problem.design, r, target, 1 / alpha, intercept=problem.intercept)
     return answer.weights, answer.intercept

@@ -18,6 +18,7 @@ from ..estimators._base import Prepared, Question, SparseBayesBase
 from ..linalg import ridge
 from ..priors import GeneralizedGaussian
 from ..solvers import Proximal
+from ..solvers._problem import lifted
 from ._confidence import Said
 
 # Nats per observation to which a candidate is solved: far below what folds differ by.
@@ -144,7 +145,7 @@ def log_evidence(model: Any, question: Question, prepared: Prepared) -> float:
         b = posterior.intercept + float(built.centre[active] @ w)
         f = design.matvec(w) + b
         log_p, _, curvature = likelihood.evaluate(y, f)
-        r = question.weight * np.maximum(curvature, 1e-10 * curvature.max())
+        r = question.weight * lifted(curvature)
         free = model.fit_intercept and not model.penalize_intercept
         variance = prior.variance(w**2)
         answer = ridge(design, r, f, variance, intercept=free)

@@ -157,10 +157,10 @@ def exchange(
     Under a prior that absorbs zeros what is in decides what may come in, and neighbours of a kept
     kernel, however much better, stay out. Where the likelihood's own quadratic promises more of them,
     they come in for the ones that are there; then the answer is found anew. As there is no level by
-    which to compare two optima of such a prior, the better one is that with more fit, less the price at
-    which the prior lets go of a column: two nats for each unit of its strength.
+    which to compare two optima of such a prior, the better one is that with more fit, less the price of
+    its columns.
     """
-    price = 2 / float(full.prior.variance(np.ones(1))[0])
+    price = full.price
     for _ in range(_ROUNDS):
         left = max_iter - len(answer.history)
         if not (answer.active.size and answer.status.converged and left > 0):

@@ -57,8 +57,7 @@ def _start(question: JointProblem, theta: Array) -> Joint:
         level = empty_weights(question, y, Phi.shape[1])
         z, r = level.likelihood.surrogate(y, level.f, np.zeros_like(level.f))
         outputs.append(_ridge(question, Phi, y, z, r, np.ones(Phi.shape[1]), level.likelihood))
-    value = question.scale_rate * float(theta.sum()) + sum(output.value for output in outputs)
-    return Joint(theta, outputs, value)
+    return question.joint(theta, outputs)
 
 
 def _ridge(
@@ -95,10 +94,7 @@ def _step(question: JointProblem, here: Joint) -> tuple[Joint, int]:
             used, g = variance > 0, question.weight * r * (z - output.f)
             value += 0.5 * float(g @ (z - output.f))
             value += 0.5 * float(output.w[used] ** 2 @ (1 / variance[used]))
-            kept = np.flatnonzero(output.w)
-            which = question.kernels(kept)
-            if which.size:
-                slope -= question.pull(theta, which, g, output.w[kept[-which.size :]])
+            slope -= question.pull(theta, output.w, g)
         last = Joint(theta, outputs, 0.0)
         return value, unit * (slope[alive] + delta * part)
 
@@ -108,8 +104,7 @@ def _step(question: JointProblem, here: Joint) -> tuple[Joint, int]:
     expected(part)
     pairs = zip(question.targets, last.outputs, strict=True)
     outputs = [with_noise(question, y, output) for y, output in pairs]
-    value = question.scale_rate * float(last.theta.sum()) + sum(output.value for output in outputs)
-    return Joint(last.theta, outputs, value), count
+    return question.joint(last.theta, outputs), count
 
 
 def _touching(question: JointProblem, output: Weights) -> Array:

@@ -171,8 +171,7 @@ class _Smooth:
             b = 0.0 if part.intercept is None else float(v[part.intercept]) / tau
             f = question.columns(theta, part.kept) @ w[part.kept] + b
             outputs.append(weights_at(question, part.y, w, b, f, likelihood))
-        value = question.scale_rate * float(theta.sum()) + sum(output.value for output in outputs)
-        return replace(here, theta=theta, outputs=outputs, value=value)
+        return replace(here, theta=theta, outputs=outputs, value=question.joint(theta, outputs).value)
 
 
 def finish(question: JointProblem, here: Joint) -> Joint:

@@ -68,18 +68,17 @@ class JointProblem:
         """Return the gradient in the scales at fixed weights: eq. (18) of [JCFO]."""
         gradient = np.full(theta.size, self.scale_rate)
         for output in outputs:
-            kept = np.flatnonzero(output.w)
-            which = self.kernels(kept)
-            if which.size:
-                w = output.w[kept[-which.size :]]
-                gradient -= self.pull(theta, which, self.weight * output.slope, w)
+            gradient -= self.pull(theta, output.w, self.weight * output.slope)
         return gradient
 
-    def pull(self, theta: Array, which: Index, g: Array, w: Array) -> Array:
+    def pull(self, theta: Array, w: Array, g: Array) -> Array:
         """Return ``sum_ij g_i w_j dK_ij / dtheta_k`` by matrix products, in blocks of features."""
+        w = w[int(self.constant) :]
+        which, gradient = np.flatnonzero(w), np.zeros(theta.size)
+        if not which.size:
+            return gradient
         C = self.centres[which]
-        S = self.kernel.profile_slope(self._inner(theta, C)) * (g[:, None] * w)
-        gradient = np.empty(theta.size)
+        S = self.kernel.profile_slope(self._inner(theta, C)) * (g[:, None] * w[which])
         step = max(1, _BLOCK // self.X.shape[0])
         for start in range(0, theta.size, step):
             A, B = self.X[:, start : start + step], C[:, start : start + step]
@@ -125,6 +124,11 @@ class JointProblem:
             worst = max(worst, output.violation(self, g))
         return worst
 
+    def joint(self, theta: Array, outputs: list[Weights]) -> Joint:
+        """Return where the search stands with these scales and weights."""
+        value = self.scale_rate * float(theta.sum()) + sum(output.value for output in outputs)
+        return Joint(theta, outputs, value)
+
 
 @dataclass
 class Joint:
@@ -154,8 +158,7 @@ def project(
         best_weights(question, Phi, y, None if warm is None else warm[k], tol)
         for k, y in enumerate(question.targets)
     ]
-    value = question.scale_rate * float(theta.sum()) + sum(output.value for output in outputs)
-    return Joint(theta, outputs, value)
+    return question.joint(theta, outputs)
 
 
 Callback = Callable[[Joint], object]

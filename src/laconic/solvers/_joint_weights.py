@@ -8,13 +8,17 @@ zero (T. Park, G. Casella, The Bayesian lasso, JASA 103, 2008).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
 from ..likelihoods import Gaussian
+from ._problem import lifted
 from .proximal import lasso_quadratic
+
+if TYPE_CHECKING:
+    from ._joint_problem import JointProblem
 
 # Newton steps, at the most.
 _STEPS = 100
@@ -22,8 +26,6 @@ _HALVINGS = 30
 # Columns that join the working set at once: a part of those in it, but so many at the least; none of
 # them more alike (as a cosine) than this, since the neighbours of the worst violate as much as it does.
 _PICKS, _PART, _ALIKE = 6, 0.25, 0.5
-# The least curvature of a row, as a part of the largest.
-_LEAST_CURVATURE = 1e-10
 # The least variation of a column around its mean, as a part of its square.
 _LEAST_VARIATION = 1e-12
 # The least noise that is believed, as a part of the target's variance: polynomials of many features pass
@@ -45,35 +47,34 @@ class Weights:
     curvature: Array  # minus its second derivative
     value: float  # minus the log posterior
 
-    def violation(self, question: Any, g: Array) -> float:
+    def violation(self, question: JointProblem, g: Array) -> float:
         """Return how far it is from optimal, in units of the rate; ``g`` is the slope in each weight."""
         g = g / rate_of(question, self.likelihood)
-        worst = float(
-            np.where(self.w != 0, np.abs(g - np.sign(self.w)), np.maximum(np.abs(g) - 1, 0)).max(
-                initial=0
-            )
-        )
+        off = np.maximum(np.abs(g) - 1, 0.0)
+        worst = float(np.where(self.w != 0, np.abs(g - np.sign(self.w)), off).max(initial=0.0))
         if question.intercept:  # in standard errors
             information = max(float(question.weight @ self.curvature), np.finfo(float).tiny)
             worst = max(worst, abs(float(question.weight @ self.slope)) / np.sqrt(information))
         return worst
 
 
-def rate_of(question: Any, likelihood: Likelihood) -> float:
+def rate_of(question: JointProblem, likelihood: Likelihood) -> float:
     """Return the price of a weight in the units of the latent."""
     if isinstance(likelihood, Gaussian):
         return float(question.weight_rate / np.sqrt(likelihood.noise))
     return float(question.weight_rate)
 
 
-def weights_at(question: Any, y: Array, w: Array, b: float, f: Array, likelihood: Likelihood) -> Weights:
+def weights_at(
+    question: JointProblem, y: Array, w: Array, b: float, f: Array, likelihood: Likelihood
+) -> Weights:
     """Return everything about these weights."""
     log_p, slope, curvature = likelihood.evaluate(y, f)
     price = rate_of(question, likelihood) * float(np.abs(w).sum())
     return Weights(w, b, f, likelihood, slope, curvature, price - float(question.weight @ log_p))
 
 
-def with_noise(question: Any, y: Array, here: Weights) -> Weights:
+def with_noise(question: JointProblem, y: Array, here: Weights) -> Weights:
     """Return it with the noise that suits its residuals: ``n s^2 - rate |w| s - |y - f|^2 = 0``."""
     if not question.learns_noise:
         return here
@@ -84,7 +85,7 @@ def with_noise(question: Any, y: Array, here: Weights) -> Weights:
     return weights_at(question, y, here.w, here.b, here.f, likelihood)
 
 
-def least_noise(question: Any, y: Array) -> float:
+def least_noise(question: JointProblem, y: Array) -> float:
     """Return the least noise variance that is believed."""
     share = question.weight / question.weight.sum()
     return float(_LEAST_NOISE * (share @ (y - share @ y) ** 2))
@@ -95,7 +96,7 @@ def gaussian(likelihood: Any, noise: float) -> Likelihood:
     return type(likelihood)(noise, likelihood.estimate, likelihood.floor)  # type: ignore[no-any-return]
 
 
-def empty_weights(question: Any, y: Array, m: int) -> Weights:
+def empty_weights(question: JointProblem, y: Array, m: int) -> Weights:
     """Return the model without columns: the best intercept, where it is free."""
     b = 0.0
     here = weights_at(question, y, np.zeros(m), b, np.zeros(y.size), question.likelihood)
@@ -109,7 +110,9 @@ def empty_weights(question: Any, y: Array, m: int) -> Weights:
     return with_noise(question, y, here)
 
 
-def best_weights(question: Any, Phi: Array, y: Array, warm: Weights | None, tol: float) -> Weights:
+def best_weights(
+    question: JointProblem, Phi: Array, y: Array, warm: Weights | None, tol: float
+) -> Weights:
     """Return the minimiser, its slopes within ``tol`` of what the rate allows.
 
     Newton's method on a working set of columns: the lasso of the quadratic that osculates the
@@ -155,13 +158,11 @@ def _apart(Phi: Array, lengths: Array, excess: Array, size: int) -> Index:
 
 
 def _step(
-    question: Any, Phi: Array, y: Array, here: Weights, g: Array, working: Index, tol: float
+    question: JointProblem, Phi: Array, y: Array, here: Weights, g: Array, working: Index, tol: float
 ) -> Weights:
     """Return the state after a Newton step on the working set."""
     P, start = Phi[:, working], here.w[working]
-    r = question.weight * np.maximum(
-        here.curvature, max(_LEAST_CURVATURE * here.curvature.max(), np.finfo(float).tiny)
-    )
+    r = question.weight * lifted(here.curvature)
     H, slope = (P * r[:, None]).T @ P, g[working]
     long = np.diag(H).copy()
     total, centre, push = 1.0, np.zeros(working.size), 0.0

@@ -259,9 +259,9 @@ def _sorely_missed(full: Problem, active: Index, state: State) -> Index:
     """Return the column that is missed most, if any is beyond doubt, under a prior without a level.
 
     Zero absorbs under such a prior, so what a start has left out by mistake (features whose effects
-    cancel at first) would stay out. It lets go of a column that is worth less than ``2 / variance(1)``
-    nats, twice its strength. Beyond that, chance brings ``log p + log(n) / 2`` nats at the most: the
-    price of a column in the extended BIC. On many rows the start has had every column in.
+    cancel at first) would stay out. Below the prior's own price it would be let go again. Beyond that,
+    chance brings ``log p + log(n) / 2`` nats at the most: the price of a column in the extended BIC. On
+    many rows the start has had every column in.
     """
     n, p = float(full.weight.sum()), full.design.shape[1]
     if active.size == p or full.many_rows or not full.bottomless:
@@ -270,7 +270,7 @@ def _sorely_missed(full: Problem, active: Index, state: State) -> Index:
     # At least, since the curvature is nowhere larger: what each would bring if the others stayed.
     worth = slope**2 / np.maximum(2 * sharpest * full.squares, np.finfo(float).tiny)
     worth[active] = 0.0
-    price = max(2 / float(full.prior.variance(np.ones(1))[0]), np.log(p) + np.log(n) / 2)
+    price = max(full.price, np.log(p) + np.log(n) / 2)
     first = np.flatnonzero(worth > _ALONE * price)
     if not first.size:
         return active[:0]

@@ -32,6 +32,15 @@ _NEAR = 1e-4
 _BLOCK = 1 << 13
 
 
+def lifted(curvature: Array) -> Array:
+    """Return the curvatures of rows, each a part of the largest at least.
+
+    A well-classified row has next to none; with so little the target of its Gaussian stays finite.
+    """
+    floor = max(_LEAST_CURVATURE * curvature.max(initial=0.0), np.finfo(float).tiny)
+    return np.asarray(np.maximum(curvature, floor))
+
+
 @dataclass(frozen=True)
 class Problem:
     """Maximise ``sum_i weight_i log p(y_i | f_i) - sum_j penalty((scale_j w_j)^2)``, ``f = Phi w + b``.
@@ -151,11 +160,9 @@ class Problem:
     def osculate(self, state: State) -> tuple[Array, Array]:
         """Return precision and target of the Gaussian with the likelihood's own curvature.
 
-        A well-classified row has next to none; a part of the largest keeps its target finite. The
-        gradient, and with it the answer, is untouched.
+        The gradient, and with it the answer, knows nothing of the curvature that rows are lent.
         """
-        floor = max(_LEAST_CURVATURE * state.curvature.max(initial=0.0), np.finfo(float).tiny)
-        curvature = np.maximum(state.curvature, floor)
+        curvature = lifted(state.curvature)
         return self.weight * curvature, state.f + state.slope / curvature
 
     def metric(self, state: State) -> Metric:
@@ -223,6 +230,11 @@ class Problem:
     def bottomless(self) -> bool:
         """Whether the penalty falls without bound at zero: its level compares no two optima."""
         return not np.isfinite(self.prior.penalty(np.zeros(1))[0])
+
+    @property
+    def price(self) -> float:
+        """The nats below which a prior without a level lets go of a column: twice its strength."""
+        return 2 / float(self.prior.variance(np.ones(1))[0])
 
     @property
     def exchangeable(self) -> bool:

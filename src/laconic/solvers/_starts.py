@@ -121,16 +121,15 @@ def _looks_worthless(problem: Problem, part: Problem, empty: State, found: State
     """Return whether weights that a prior would drop all at once are worth keeping all the same.
 
     Where classes are nearly separable next to no row has curvature, weights have large standard errors,
-    and none of them seems to differ from zero, however much they explain (Hauck and Donner). Such a
-    prior lets go of a weight that is worth less than ``2 / variance(1)`` nats. So it is seen to err
-    where that quadratic has less than this for each, and less than half of what the likelihood has.
+    and none of them seems to differ from zero, however much they explain (Hauck and Donner). So a prior
+    is seen to err where that quadratic has less than its price for each, and less than half of what the
+    likelihood has.
     """
     weight = part.weight * found.curvature
     level = weight @ found.f / max(weight.sum(), np.finfo(float).tiny) if part.intercept else 0.0
     seeming = float(weight @ (found.f - level) ** 2) / 2
-    asked = found.w.size * 2 / float(problem.prior.variance(np.ones(1))[0])
     scale = float(problem.weight.sum() / part.weight.sum())
-    return seeming * scale < asked and 2 * seeming < found.fit - empty.fit
+    return seeming * scale < found.w.size * problem.price and 2 * seeming < found.fit - empty.fit
 
 
 def _events(problem: Problem) -> float:
@@ -186,8 +185,7 @@ def best_start(problem: Problem, solver: Solver) -> State:
     for rate in _KERNEL_RATES:  # descending: each lasso goes on from the last
         start = l1_start(problem, rate, start)
         answer = solve(problem, solver, start=start, max_iter=100, tol=1e-6)
-        log_p = answer.state.likelihood.log_prob(problem.y, answer.state.f)
-        found.append((float(problem.weight @ log_p) - 2.0 * answer.active.size, start))
+        found.append((answer.state.fit - 2.0 * answer.active.size, start))
     return max(found, key=lambda pair: pair[0])[1]
 
 
