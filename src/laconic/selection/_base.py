@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import rankdata
@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .._component import is_jobs, is_switch
 from .._protocols import Array, Index
 from ..estimators._predictions import as_targets
-from ..estimators._validation import ROWS, check_one_kind, entries_once, naming_columns
+from ..estimators._validation import ROWS, all_or_nothing, check_one_kind, entries_once, naming_columns
 from ._confidence import AS_THEY_ARE, FACTORS, WORST, Judge, Said, hear_labels
 from ._path import Data, Trial
 
@@ -39,6 +39,32 @@ class Search(BaseEstimator):  # type: ignore[misc]
 
     def _hear(self, model: Any, X: Any, y: Any, weight: Array) -> Said:
         return Said(self._log_p(model, X, y)[None], weight)
+
+    def _search(self, X: Any, y: Any, sample_weight: Any) -> float:
+        raise NotImplementedError
+
+    def _trust(self, factor: float) -> None:
+        """Take in what the variances of the chosen model are to be multiplied by: of values, one."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose, and fit what was chosen on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, or the square matrix of a kernel that is precomputed.
+        y : array-like of shape (n_samples,)
+            Labels of a classifier, targets of a regressor.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Of the rows, in fits and in the log score alike.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            self._trust(self._search(X, y, sample_weight))
+        return self
 
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> Data:
         """Return rows, targets and weights, judged."""
@@ -181,6 +207,7 @@ class OffersClasses:
     def _trust(self, factor: float) -> None:
         """Publish what the variances of the chosen model are multiplied by, as rows left out ask for."""
         self.variance_factor_, chosen = factor, self.best_estimator_
+        self.classes_ = chosen.classes_
         chosen.posteriors_ = [each.times(factor) for each in chosen.posteriors_]
 
     def predict_proba(self, X: Any) -> Array:

@@ -20,7 +20,7 @@ from .._component import is_name, is_positive, is_rate
 from .._protocols import Array, Index
 from ..estimators._callbacks import check_callbacks
 from ..estimators._jcfo import Asked
-from ..estimators._jcfo_search import Found, Settings, follow, relax
+from ..estimators._jcfo_search import Found, Settings, follow, relax, unheard
 from ..estimators._threads import one_blas_thread
 from ..solvers import Record
 from ._base import Search
@@ -274,7 +274,7 @@ def _relaxed(
         key = (which, rate, (each.answer.theta > 0).tobytes())
         if key not in known:
             price = asked.feature_price
-            known[key] = relax(question, asked.few, settings, lambda _: False, each, price)
+            known[key] = relax(question, asked.few, settings, unheard, each, price)
         answers.append(known[key])
     return answers
 

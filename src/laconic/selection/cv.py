@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..estimators import SparseBayesClassifier, SparseBayesRegressor
-from ..estimators._validation import all_or_nothing
 from ._base import OffersClasses, OffersValues
 from ._search import SparseBayesSearch
 
@@ -152,27 +151,6 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
         self.n_jobs = n_jobs
         self.callbacks = callbacks
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose, and fit what was chosen on all rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Of the rows, in fits and in the log score alike.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self):
-            self._trust(self._search(X, y, sample_weight))
-            self.classes_ = self.best_estimator_.classes_
-        return self
-
 
 class SparseBayesRegressorCV(RegressorMixin, OffersValues, SparseBayesSearch):  # type: ignore[misc]
     r"""Sparse regressor that chooses its degree of sparsity and its kernel width.
@@ -256,23 +234,3 @@ class SparseBayesRegressorCV(RegressorMixin, OffersValues, SparseBayesSearch):  
         self.race = race
         self.n_jobs = n_jobs
         self.callbacks = callbacks
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose, and fit what was chosen on all rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Of the rows, in fits and in the log score alike.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self):
-            self._search(X, y, sample_weight)
-        return self

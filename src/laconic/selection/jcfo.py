@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..estimators import JCFOClassifier, JCFORegressor
-from ..estimators._validation import all_or_nothing
 from ._base import OffersClasses, OffersValues
 from ._jcfo_search import JCFOSearch
 
@@ -148,26 +147,6 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         self.n_jobs = n_jobs
         self.callbacks = callbacks
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose, and fit what was chosen on all rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Of the rows, in fits and in the log score alike.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self):
-            self._trust(self._search(X, y, sample_weight))
-            self.classes_ = self.best_estimator_.classes_
-        return self
-
 
 class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore[misc]
     r"""Joint regression whose prices come from cross-validation.
@@ -259,22 +238,3 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
         self.race = race
         self.n_jobs = n_jobs
         self.callbacks = callbacks
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose, and fit what was chosen on all rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Of the rows, in fits and in the log score alike.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self):
-            self._search(X, y, sample_weight)
-        return self
