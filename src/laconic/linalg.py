@@ -24,6 +24,8 @@ _IN_CACHE = 2**16
 _IN_MEMORY = 2**24
 # With a diagonal below this nothing large cancels: the inverse of the root is as good as a solve.
 _TAME = 1e6
+# One over the condition at which half of a double's digits are gone.
+_SINGULAR = 1e-8
 
 
 def _cholesky(matrix: Array) -> tuple[Array, bool]:
@@ -152,8 +154,11 @@ class Triangle:
         return np.asarray(blas.dtrmm(1.0, self.lower, b.T, side=1, lower=1).T)
 
 
-# One over the condition at which half of a double's digits are gone.
-_SINGULAR = 1e-8
+def pivoted_triangle(matrix: Array, least: float) -> tuple[Index, Triangle]:
+    """Return the pivots of a small matrix down to diagonal elements of ``least``, and their root."""
+    factor, pivots, rank, _ = lapack.dpstrf(matrix, lower=1, tol=least)
+    rank = max(int(rank), 1)
+    return np.asarray(pivots[:rank], dtype=np.intp) - 1, Triangle(np.tril(factor[:rank, :rank]))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ from scipy.sparse import issparse
 
 from ._protocols import Array
 
+# Four such entries and a prior's variance may meet in one product.
+LARGEST = 1e64
+
 
 def check_largest(
     values: Any,
@@ -42,7 +45,3 @@ def squares_safely(values: Any) -> bool:
 def _entries(values: Any) -> Array:
     sparse: bool = issparse(values)
     return values.data if sparse else np.asarray(values)
-
-
-# Four such entries and a prior's variance may meet in one product.
-LARGEST = 1e64

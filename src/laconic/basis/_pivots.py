@@ -6,10 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy.linalg import lapack
 
 from .._protocols import Array, Index
-from ..linalg import Triangle
+from ..linalg import pivoted_triangle
+
+# Pivots tried at once: enough for matrix products, few enough that most are chosen by what the ones
+# before them have left.
+_BLOCK = 48
+# Rows of the factor that there is room for at first; it doubles when they are used up.
+_FIRST_RANK = 128
+# A row of the block whose rest has fallen to this part of the largest is left for later.
+_REDUNDANT = 1e-4
 
 
 def pivoted_cholesky(
@@ -57,10 +64,10 @@ def pivoted_cholesky(
         chosen = spread(worth, min(_BLOCK, max_rank - rank))
         known = G[:rank, chosen]
         small = rows(chosen, chosen) - known.T @ known
-        order, lower = _small_cholesky(small, max(tol * largest, _REDUNDANT * rest.max()))
+        order, root = pivoted_triangle(small, max(tol * largest, _REDUNDANT * rest.max()))
         chosen = chosen[order]
         # Through the inverse of the small factor: a product leaves the rows as they lie in memory.
-        inverse = Triangle(lower).solve(np.eye(order.size))
+        inverse = root.solve(np.eye(order.size))
         new = inverse @ (rows(chosen, None) - known[:, order].T @ G[:rank])
         if rank + order.size > G.shape[0]:
             grown = np.empty((min(2 * G.shape[0], max_rank, n), n), dtype=dtype)
@@ -74,15 +81,6 @@ def pivoted_cholesky(
     return G[:rank], pivots, left
 
 
-# Pivots tried at once: enough for matrix products, few enough that most are chosen by what the ones
-# before them have left.
-_BLOCK = 48
-# Rows of the factor that there is room for at first; it doubles when they are used up.
-_FIRST_RANK = 128
-# A row of the block whose rest has fallen to this part of the largest is left for later.
-_REDUNDANT = 1e-4
-
-
 def spread(rest: Array, size: int) -> Index:
     """Return the index of the largest element and others at even steps of the running total.
 
@@ -92,10 +90,3 @@ def spread(rest: Array, size: int) -> Index:
     steps = (np.arange(size - 1) + 0.5) / max(size - 1, 1) * total[-1]
     others = np.minimum(np.searchsorted(total, steps), rest.size - 1)
     return np.unique(np.append(others, np.argmax(rest)))
-
-
-def _small_cholesky(A: Array, least: float) -> tuple[Index, Array]:
-    """Return pivots and lower factor of a small matrix, down to diagonal elements of ``least``."""
-    factor, pivots, rank, _ = lapack.dpstrf(A, lower=1, tol=least)
-    rank = max(int(rank), 1)
-    return np.asarray(pivots[:rank], dtype=np.intp) - 1, np.tril(factor[:rank, :rank])
