@@ -1,7 +1,7 @@
 """The papers' problems: seeded generators and loaders of published data."""
 
-from laconic.datasets._faces import load_lfw_pairs
-from laconic.datasets._generators import (
+from ._faces import load_lfw_pairs
+from ._generators import (
     make_gaussian_classes,
     make_ripley,
     make_sinc,
@@ -9,8 +9,8 @@ from laconic.datasets._generators import (
     make_sparse_regression,
     make_tibshirani,
 )
-from laconic.datasets._grids import make_grid, make_mixture, mixture_means
-from laconic.datasets._loaders import (
+from ._grids import make_grid, make_mixture, mixture_means
+from ._loaders import (
     find_data_file,
     load_boston,
     load_breast_cancer,
@@ -21,8 +21,8 @@ from laconic.datasets._loaders import (
     load_pima,
     load_ripley,
 )
-from laconic.datasets._repositories import load_colon, load_ida, load_leukemia
-from laconic.datasets._shapes import make_cross, make_offset_spirals, make_spiral
+from ._repositories import load_colon, load_ida, load_leukemia
+from ._shapes import make_cross, make_offset_spirals, make_spiral
 
 __all__ = [
     "find_data_file",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 from sklearn.utils import Bunch
 
-from laconic.datasets._loaders import PUBLISHED, load_npz
+from ._loaders import PUBLISHED, load_npz
 
 # Blocks of the paper's grid, and their side in pixels of our smaller images: 9 x 7 blocks in the middle.
 BLOCK_ROWS, BLOCK_COLUMNS, BLOCK_SIDE = 9, 7, 6

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.signal import lfilter
 
+from .._protocols import Seed
+
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int64]
-Seed: TypeAlias = int | np.random.Generator | None
 
 # Rows are classes, columns the two components of the mixture.
 RIPLEY_CENTRES = np.array([[[-0.7, 0.3], [0.3, 0.3]], [[-0.3, 0.7], [0.4, 0.7]]])
@@ -59,7 +60,7 @@ def make_ripley(n_samples: int = 250, random_state: Seed = None) -> tuple[Floats
     ((100, 2), 50)
     """
     rng = np.random.default_rng(random_state)
-    y = _balanced_labels(n_samples, rng)
+    y = balanced_labels(n_samples, rng)
     component = rng.integers(2, size=n_samples)
     noise = np.sqrt(RIPLEY_VARIANCE) * rng.standard_normal((n_samples, 2))
     return RIPLEY_CENTRES[y, component] + noise, y
@@ -106,7 +107,7 @@ def make_gaussian_classes(
     if n_features < 2:
         raise ValueError(f"n_features must be at least 2, the informative ones; got {n_features}.")
     rng = np.random.default_rng(random_state)
-    y = _balanced_labels(n_samples, rng)
+    y = balanced_labels(n_samples, rng)
     X = rng.standard_normal((n_samples, n_features))
     X[:, :2] += ((2 * y - 1) / np.sqrt(2.0))[:, None]
     return X, y
@@ -334,7 +335,7 @@ def make_sparse_classification(
     return X, y, coef
 
 
-def _balanced_labels(n_samples: int, rng: np.random.Generator) -> Labels:
+def balanced_labels(n_samples: int, rng: np.random.Generator) -> Labels:
     """Return half zeros, half ones, in random order."""
     return rng.permutation((np.arange(n_samples) >= n_samples // 2).astype(np.int64))
 

@@ -9,9 +9,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from laconic.datasets._generators import Floats, Seed, _balanced_labels
+from .._protocols import Seed
+from ._generators import Floats, Labels, balanced_labels
 
-Target: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
+Target: TypeAlias = Floats | Labels
 
 # Section 2.3.3 of the book: centres of the classes' means, and the variance around each mean.
 MIXTURE_CENTRES = np.array([[1.0, 0.0], [0.0, 1.0]])
@@ -56,7 +57,7 @@ def make_mixture(
     n_noise: int = 0,
     means: ArrayLike | None = None,
     random_state: Seed = None,
-) -> tuple[Floats, NDArray[np.int64]]:
+) -> tuple[Floats, Labels]:
     r"""Draw from the mixture of The Elements of Statistical Learning, with features of noise if wanted.
 
     The density of class c is :math:`\frac{1}{10} \sum_{k=1}^{10} N(x \mid m_{ck}, I/5)` in the plane
@@ -104,7 +105,7 @@ def make_mixture(
     centres = mixture_means(rng) if means is None else np.asarray(means, dtype=np.float64)
     if centres.ndim != 3 or centres.shape[::2] != (2, 2) or centres.shape[1] == 0:
         raise ValueError(f"means must have shape (2, n_components, 2), got {centres.shape}.")
-    y = _balanced_labels(n_samples, rng)
+    y = balanced_labels(n_samples, rng)
     component = rng.integers(centres.shape[1], size=n_samples)
     X = centres[y, component] + np.sqrt(MIXTURE_VARIANCE) * rng.standard_normal((n_samples, 2))
     return np.hstack([X, rng.standard_normal((n_samples, n_noise))]), y

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from laconic.datasets._loaders import PUBLISHED, load_npz
+from ._loaders import PUBLISHED, load_npz
 
 # Intensities of the leukemia chips are cut off here before the logarithm: below 20 they are noise, and
 # 16,000 is where the scanner saturates (Dudoit, Fridlyand and Speed, JASA 97, 2002).

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from laconic.datasets._generators import Floats, Labels, Seed, _balanced_labels
+from .._protocols import Seed
+from ._generators import Floats, Labels, balanced_labels
 
 
 def make_spiral(
@@ -49,7 +50,7 @@ def make_spiral(
     ((100, 2), 50)
     """
     rng = np.random.default_rng(random_state)
-    y = _balanced_labels(n_samples, rng)
+    y = balanced_labels(n_samples, rng)
     radius = np.sqrt(rng.uniform(size=n_samples))
     angle = 2 * np.pi * turns * radius + np.pi * y
     curve = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
@@ -102,7 +103,7 @@ def make_offset_spirals(
     True
     """
     rng = np.random.default_rng(random_state)
-    y = _balanced_labels(n_samples, rng)
+    y = balanced_labels(n_samples, rng)
     place = rng.uniform(0, 2 * np.pi * turns, size=n_samples - n_samples // 2)
     angle = np.empty(n_samples)
     for label in (0, 1):  # the same places for both
@@ -151,6 +152,6 @@ def make_cross(
     array([1.1, 0.1])
     """
     rng = np.random.default_rng(random_state)
-    y = _balanced_labels(n_samples, rng)
+    y = balanced_labels(n_samples, rng)
     X = rng.standard_normal((n_samples, 2)) * [1.0, 1 / ratio]
     return np.where(y[:, None] == 1, X[:, ::-1], X), y
