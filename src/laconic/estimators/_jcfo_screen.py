@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from ..solvers import Problem, Proximal, solve
 
 # Rates of the linear models that rank features, as parts of the one at which none is left.
 _RATES = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08)
-_STEPS, _TOL = 100, 1e-4
+# A rough answer will do: it is the order that counts.
+_LASSO, _STEPS, _TOL = Proximal(certify=False), 100, 1e-4
 # Digits to which two standardised columns must agree to be one.
 _DIGITS = 12
 
@@ -49,10 +51,12 @@ def strongest(
     first = Z[np.argmax(Z[:, alive] != 0, axis=0), alive]
     source, _ = distinct_rows(np.round(Z[:, alive] * np.sign(first), _DIGITS).T)
     alive = alive[np.sort(source)]
-    wanted = Z.shape[0] if screening == "auto" else screening
-    if wanted is None or wanted >= alive.size:
+    if screening is None:
         return alive
-    return np.sort(alive[_ranking(Z[:, alive], targets, weight, likelihood, int(wanted))[: int(wanted)]])
+    wanted = Z.shape[0] if screening == "auto" else int(screening)
+    if wanted >= alive.size:
+        return alive
+    return np.sort(alive[_ranking(Z[:, alive], targets, weight, likelihood, wanted)[:wanted]])
 
 
 def _ranking(
@@ -70,12 +74,9 @@ def _ranking(
         state = problem.empty()
         most = float(np.abs(problem.gradient(state)).max())
         for level, part in enumerate(_RATES if most > 0 else ()):
-            prior = Laplace(rate=part * most)
-            problem = Problem(design, y, likelihood, prior, weight, intercept=True)
-            answer = solve(
-                problem, Proximal(certify=False), start=problem.seen(state), max_iter=_STEPS, tol=_TOL
-            )
-            state = answer.state
+            problem = replace(problem, prior=Laplace(rate=part * most))
+            start = problem.seen(state)
+            state = solve(problem, _LASSO, start=start, max_iter=_STEPS, tol=_TOL).state
             new = (state.w != 0) & (entry > level)
             entry[new], size[new] = level, np.maximum(size, np.abs(state.w))[new]
             if np.count_nonzero(entry < len(_RATES)) >= wanted:

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -187,12 +187,8 @@ def _rounds(
             return diary.close(answer, likelihood, message, stopped)
         start = _on_all(problem, answer)
         if step > same:  # otherwise the last round polishes what is there
-            before, likelihood, prior, step = (
-                (now, then),
-                noise,
-                rule.at(math.exp(now + change)),
-                math.inf,
-            )
+            before, step = (now, then), math.inf
+            likelihood, prior = noise, rule.at(math.exp(now + change))
 
 
 def _begin(
@@ -261,17 +257,14 @@ def _least_squares(problem: Problem, empty: State) -> tuple[State | None, float]
             return None, 1 / first_precision(problem, empty)
         return problem.state(mode.w, mode.b, mode.likelihood), float(1 / mode.alpha[0])
     ratios, evidence, _ = signal_to_noise(problem)  # a regression: this is its evidence
-    target, weight, best = (
-        problem.likelihood.first_target(problem.y),
-        problem.weight,
-        np.argmax(evidence),
-    )
-    variance = np.full(problem.design.shape[1], ratios[best])
+    ratio, weight = float(ratios[np.argmax(evidence)]), problem.weight
+    target = problem.likelihood.first_target(problem.y)
+    variance = np.full(problem.design.shape[1], ratio)
     answer = ridge(problem.design, weight, target, variance, intercept=problem.intercept)
     f = problem.latent(answer.weights, answer.intercept)
     likelihood = refit_by_degrees(problem, empty.likelihood, f, answer.n_learnt)
     state = problem.state(answer.weights, answer.intercept, likelihood)
-    return state, float(ratios[best] * float(weight.sum()) / (weight @ state.curvature))
+    return state, ratio * float(weight.sum()) / float(weight @ state.curvature)
 
 
 def _dense_mode(problem: Problem, empty: State) -> Mode | None:
@@ -366,7 +359,4 @@ def _extrapolated(before: tuple[float, float] | None, now: float, then: float) -
 
 def _changed(old: Likelihood, new: Likelihood) -> float:
     """Return the part by which the noise has changed, where there is any."""
-    if old is new:
-        return 0.0
-    noise: Any = getattr(old, "noise", 1.0), getattr(new, "noise", 1.0)
-    return abs(math.log(noise[1] / noise[0]))
+    return abs(math.log(getattr(new, "noise", 1.0) / getattr(old, "noise", 1.0)))
