@@ -273,6 +273,27 @@ def test_a_broken_design_is_told_so():
         check_design(DenseDesign(matrix), 2 * matrix)
 
 
+class Reversed(DenseDesign):
+    def rows(self, index):
+        return DenseDesign(self.matrix[index[::-1]])
+
+
+class Sharing(DenseDesign):
+    def share(self):
+        return DenseDesign(2 * self.matrix)
+
+
+class Low(DenseDesign):
+    height = 2
+
+
+@pytest.mark.parametrize(("cls", "message"), [(Reversed, "rows"), (Sharing, "share"), (Low, "height")])
+def test_a_design_is_itself_for_fewer_rows_and_for_others(cls, message):
+    matrix = np.random.default_rng(0).normal(size=(6, 3))
+    with pytest.raises(AssertionError, match=message):
+        check_design(cls(matrix), matrix)
+
+
 @pytest.mark.parametrize("name", sorted(NAMED_PRIORS))
 def test_convex_is_what_it_says(name):
     prior = NAMED_PRIORS[name]()

@@ -102,8 +102,7 @@ def check_prior(prior: Prior) -> None:
         for function in (prior.penalty, prior.variance):
             got = np.shape(function(np.full(shape, 0.5)))
             _demand(got == shape, prior, f"{function.__name__} must keep shape {shape}, got {got}")
-    sizes = [(1, False), (1, True), (1000, False), (1000, True)]
-    for bound in (prior, *(prior.bind(size, kernel=kernel) for size, kernel in sizes)):
+    for bound in (prior, *(prior.bind(size, kernel=k) for size in (1, 1000) for k in (False, True))):
         _demand(isinstance(bound, type(prior)), prior, f"bind must return its own kind, got {bound!r}")
         _check_prior_law(bound)
         _check_kink(bound)
@@ -179,9 +178,8 @@ def check_likelihood(likelihood: Likelihood) -> None:
     prob = likelihood.log_prob(y, m)
     point, bound = likelihood.bound(y, m, 0 * v), likelihood.bound(y, m, v)
     _agree(likelihood, "bound(y, m, 0) == log_prob(y, m)", point, prob, rtol=1e-9, slack=1e-12, **where)
-    most = _expectation(lambda f: likelihood.log_prob(y, f), m, v)
-    larger = np.maximum(bound, most)
-    _agree(likelihood, "bound <= E[log p]", larger, most, rtol=1e-8, slack=1e-8, **where)
+    cap = _expectation(lambda f: likelihood.log_prob(y, f), m, v)
+    _agree(likelihood, "bound <= E[log p]", np.maximum(bound, cap), cap, rtol=1e-8, slack=1e-8, **where)
     first, second = likelihood.derivatives(y, m)
     slope, slack = _derivative(lambda f: likelihood.log_prob(y, f), m, step)
     _agree(likelihood, "derivatives()[0] == log_prob'", first, slope, rtol=_RTOL, slack=slack, y=y, f=m)
@@ -321,8 +319,7 @@ def _check_answer(solver: Solver, prior: Prior, likelihood: Likelihood, intercep
     rng = np.random.default_rng(3)
     matrix = rng.normal(size=(60, 8)) * np.linspace(0.5, 2.0, 8)
     truth = np.array([1.5, 0.0, -1.0, 0.0, 0.0, 0.8, 0.0, 0.0])
-    y = likelihood.sample(matrix @ truth + 0.5 * intercept, rng)
-    weight = rng.uniform(0.5, 1.5, size=60)
+    y, weight = likelihood.sample(matrix @ truth + 0.5 * intercept, rng), rng.uniform(0.5, 1.5, size=60)
     problem = Problem(DenseDesign(matrix), y, likelihood, prior, weight, intercept)
     answer = solve(problem, watched := _Watched(solver), max_iter=20_000, tol=1e-13)
     case = f"under {prior!r} and {likelihood!r} with{'' if intercept else 'out'} an intercept"
@@ -366,6 +363,8 @@ def check_design(design: Design, matrix: Array) -> None:
     _check_operations(design, matrix)
     for active in (every, every[::2], every[:1], every[:0], every, every[::-1]):  # twice all: no change
         _check_operations(design.keep(active), matrix[:, active], f" after keep({active.tolist()})")
+    _check_operations(design.share(), matrix, " after share()")
+    _check_operations(design.rows(np.arange(0, len(matrix), 2)), matrix[::2], " after rows([0, 2, ...])")
     r, gram = np.full(matrix.shape[0], 3.0), matrix.T @ matrix
     design.gram(r)
     r *= 2.0
@@ -379,6 +378,7 @@ def _check_operations(design: Design, matrix: Array, when: str = "") -> None:
     slack = 1e-9 * max(1.0, np.abs(matrix).max(initial=0.0)) ** 2 * max(n, p)
     for r in (np.asarray(rng.uniform(0.1, 2.0, size=n)), np.ones(n)):
         (T, t, one, U), gram = design.compress(r, z), matrix.T @ (r[:, None] * matrix)
+        _demand(len(T) <= design.height, owner, f"compress{when} must have at most height rows")
         pairs: dict[str, tuple[Any, Any]] = {
             "matvec(w) == Phi w": (design.matvec(w), matrix @ w),
             "rmatvec(z) == Phi' z": (design.rmatvec(z), matrix.T @ z),
