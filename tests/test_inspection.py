@@ -348,6 +348,20 @@ def test_bars_of_kernels_scales_classes_and_searches(ripley, iris, linear):
     assert scales.ax_.get_xlabel() == "scale of the feature"
 
 
+def test_scales_of_classes_that_do_not_share_features():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    y = np.select([X[:, 1] > 0.4, X[:, 2] > 0], [1, 2], 0)
+    model = JCFOClassifier(share_features=False).fit(X, y)
+    assert model.feature_scales_.shape == (3, 4)
+    largest = RelevanceDisplay.from_estimator(model)
+    assert largest.ax_.get_xlabel() == "largest |scale| over the classes of the feature"
+    kept = model.feature_scales_.max(axis=0)
+    np.testing.assert_array_equal(largest.values, np.sort(kept[kept > 0])[::-1])
+    second = RelevanceDisplay.from_estimator(model, output=1)
+    assert second.values[0] == model.feature_scales_[1].max()
+    assert second.names[0] == f"feature {model.feature_scales_[1].argmax()}"
+
+
 def test_a_model_of_nothing_is_drawn_too():
     X, y = np.random.default_rng(0).normal(size=(30, 3)), np.zeros(30)
     y[0] = 1.0
@@ -546,8 +560,8 @@ def test_curves_are_drawn_with_styles_and_names():
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
-        ({"priors": ["lasso"]}, ValueError, r"^There is no prior 'lasso': choose one of gaussian, "),
-        ({"priors": [3]}, TypeError, r"^PriorDisplay needs priors of laconic.priors, got 3\.$"),
+        ({"priors": ["lasso"]}, ValueError, r"^Unknown prior 'lasso'\..* Known: 'gaussian', "),
+        ({"priors": [3]}, TypeError, r"^prior must be one of 'gaussian', .* got 3\.$"),
         ({"priors": []}, ValueError, "^priors is empty"),
         ({"priors": [Laplace(rate=-1)]}, ValueError, "rate"),
         ({"priors": ["laplace"], "kind": "both"}, ValueError, "^kind must be 'shrinkage' or"),

@@ -13,6 +13,8 @@ from .._protocols import Array
 
 # A dark and a darker warm tone: as grey they are 0.2 and 0.4, and lines differ in style as well.
 FIRST, SECOND = "#08306b", "#a04a00"
+# Of bars, whose edge is the first.
+FILL = "#8fb4d9"
 # What is drawn to compare with: references, choices, tolerances.
 ASIDE = "#707070"
 STYLES = ("solid", "dashed", "dashdot", "dotted")
@@ -37,6 +39,12 @@ def panels(ax: Any, *places: tuple[float, float, float, float]) -> list[Any]:
     return [ax.inset_axes(place) for place in places]
 
 
+def legend_below(ax: Any, room: float, columns: int) -> Any:
+    """Draw the legend so far below the axes: there it covers nothing that is drawn."""
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -room)}
+    return ax.legend(**place, ncols=columns, frameon=False)
+
+
 def unwrap(estimator: Any) -> Any:
     """Return the fitted model that a search ended with, or the fitted estimator itself."""
     check_is_fitted(estimator)
@@ -53,6 +61,13 @@ def need(holds: bool, owner: type, what: str, estimator: Any) -> None:
     """Raise a sentence unless the estimator is of the kind that this Display draws."""
     if not holds:
         raise TypeError(f"{owner.__name__} needs {what}, got {type(estimator).__name__}.")
+
+
+def one_of(outputs: Any, output: int) -> Any:
+    """Return what one of several outputs has, or say how many there are."""
+    if not 0 <= output < len(outputs):
+        raise ValueError(f"output must be one of 0 to {len(outputs) - 1}, got {output!r}.")
+    return outputs[output]
 
 
 def style(k: int) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from .._protocols import Array
-from ._draw import kept, last_step, new_axes, original_rows, unwrap
+from ._draw import kept, last_step, legend_below, new_axes, original_rows, unwrap
 
-# Drawn over each other in this order; hollow and filled marks stay apart without colour too.
+# Squares are the relevance vectors'; hollow and filled marks stay apart without colour too.
 _MARKERS = ("o", "^", "D", "v", "P", "X", "<", ">")
 # Pale, so that points stand out; dark enough towards class 1 to tell the sides apart in grey.
 _SHADES = ("#fbe3c4", "#eceff2", "#8fb4d9")
@@ -200,9 +200,8 @@ class BoundaryDisplay:
             ylim=(self.xx1.min(), self.xx1.max()),
         )
         handles, _ = ax.get_legend_handles_labels()
-        if handles:  # below the axes, where there is no data to cover
-            place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13)}
-            ax.legend(**place, ncols=min(len(handles), 4), frameon=False)
+        if handles:
+            legend_below(ax, 0.13, min(len(handles), 4))
         return self
 
     def _shade_probability(self) -> None:

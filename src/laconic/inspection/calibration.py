@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._component import is_count
 from .._protocols import Array, Index
-from ._draw import ASIDE, FIRST, last_step, need, new_axes, panels
+from ._draw import ASIDE, FIRST, last_step, legend_below, need, new_axes, panels
 
 # Two standard deviations of a normal distribution: the error bars of everything here.
 _COVERAGE = 0.9545
@@ -219,8 +219,7 @@ class CalibrationDisplay:
         self.ax_.set_ylim(-0.02, 1.02)
         self.ax_.tick_params(labelbottom=False)
         # Between the panels: an interval may be anywhere inside of them.
-        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.01)}
-        self.ax_.legend(**place, ncols=2, frameon=False)
+        legend_below(self.ax_, 0.01, 2)
         self.counts_ax_.set(xlabel=f"predicted probability of {self.positive}", xlim=(0, 1))
         self.counts_ax_.set_ylabel("observations")
         return self

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._protocols import Array
-from ._draw import FIRST, last_step, need, new_axes, panels
+from ._draw import FILL, FIRST, last_step, need, new_axes, one_of, panels
 
 # Names along an axis are legible while there are no more of them than this.
 _MOST_NAMES = 25
@@ -110,12 +110,10 @@ class GridRelevanceDisplay:
         first, second = modes
         if first == second or not {first, second} <= set(range(len(shape))):
             raise ValueError(f"modes must be two different ones of 0 to {len(shape) - 1}, got {modes}.")
-        coef = np.asarray(model.coef_).reshape(-1, *shape)
+        coef = one_of(np.asarray(model.coef_).reshape(-1, *shape), output)
         relevances = [np.atleast_2d(relevance) for relevance in model.mode_relevance_]
-        if not 0 <= output < len(coef):
-            raise ValueError(f"output must be one of 0 to {len(coef) - 1}, got {output!r}.")
         rest = tuple(k for k in range(len(shape)) if k not in (first, second))
-        weights = np.sqrt((coef[output] ** 2).sum(axis=rest))
+        weights = np.sqrt((coef**2).sum(axis=rest))
         for name, mode in zip(names, modes, strict=True):
             if name is not None and len(name) != shape[mode]:
                 raise ValueError(f"names of mode {mode} must be {shape[mode]}, got {len(name)}.")
@@ -124,7 +122,7 @@ class GridRelevanceDisplay:
             (relevances[first][output], relevances[second][output]),
             names,
             (f"mode {first}", f"mode {second}") if labels is None else labels,
-            f"{np.count_nonzero(coef[output])} of {coef[output].size} weights kept",
+            f"{np.count_nonzero(coef)} of {coef.size} weights kept",
         )
         return display.plot(ax=ax)
 
@@ -157,7 +155,7 @@ class GridRelevanceDisplay:
         # Outside of what the row of panels takes, so that it covers none of the bars.
         bar = self.figure_.colorbar(self.mesh_, ax=ax, fraction=0.05, pad=0.02)
         bar.set_label("|weight|")
-        look = {"color": "#8fb4d9", "edgecolor": FIRST, "linewidth": 0.6}
+        look = {"color": FILL, "edgecolor": FIRST, "linewidth": 0.6}
         self.row_bars_ = self.row_ax_.barh(rows, self.relevances[0], 0.8, **look)
         self.column_bars_ = self.column_ax_.bar(columns, self.relevances[1], 0.8, **look)
         self.ax_.set(xlabel=self.labels[1], ylabel=self.labels[0])

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._protocols import Array
-from ._draw import last_step, need, new_axes
+from ._draw import FIRST, SECOND, last_step, legend_below, need, new_axes, one_of
 
 
 class ImageRelevanceDisplay:
@@ -90,12 +90,9 @@ class ImageRelevanceDisplay:
                 f"shape={tuple(shape)} has {size} pixels, but the model has weights of shape "
                 f"{np.shape(found)}."
             )
-        outputs = np.reshape(found, (-1, *shape))
-        if not 0 <= output < len(outputs):
-            raise ValueError(f"output must be one of 0 to {len(outputs) - 1}, got {output!r}.")
+        weights = one_of(np.reshape(found, (-1, *shape)), output).astype(float)
         if image is not None and np.size(image) != size:
             raise ValueError(f"image must have {size} pixels, got {np.size(image)}.")
-        weights = outputs[output].astype(float)
         picture = None if image is None else np.reshape(np.asarray(image, dtype=float), shape)
         title = f"{np.count_nonzero(weights)} of {size} pixels kept"
         return cls(weights, picture, title).plot(ax=ax)
@@ -125,8 +122,8 @@ class ImageRelevanceDisplay:
         full = (0.6 * 72 * inches / self.weights.shape[1]) ** 2
         marks = []
         for sign, marker, colour, name in (
-            (1, "o", "#08306b", "positive weight"),
-            (-1, "X", "#a04a00", "negative weight"),
+            (1, "o", FIRST, "positive weight"),
+            (-1, "X", SECOND, "negative weight"),
         ):
             row, column = np.nonzero(sign * self.weights > 0)
             name = name if row.size else "_nothing"  # the legend leaves out what begins so
@@ -145,9 +142,7 @@ class ImageRelevanceDisplay:
             )
         self.positive_, self.negative_ = marks
         ax.set(title=self.title, xlabel="column of pixels", ylabel="row of pixels")
-        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12)}
         if self.weights.any():
-            legend = ax.legend(**place, ncols=2, frameon=False)
-            for handle in legend.legend_handles:
+            for handle in legend_below(ax, 0.12, 2).legend_handles:
                 handle.set_sizes([60.0])  # of the mark, not of the first weight
         return self

@@ -7,9 +7,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from .._component import resolve
 from .._protocols import Array
 from ..priors import REGISTRY, Prior
-from ._draw import ASIDE, STYLES, new_axes, style
+from ._draw import ASIDE, STYLES, legend_below, new_axes, style
 
 # Weights at which a rule is known before it is interpolated: fine enough for five digits.
 _KNOTS = 20_001
@@ -94,16 +95,14 @@ class PriorDisplay:
             raise ValueError(f"kind must be 'shrinkage' or 'penalty', got {kind!r}.")
         if not (np.isfinite(limit) and limit > 0):
             raise ValueError(f"limit must be a positive number, got {limit!r}.")
-        if isinstance(priors, Mapping):
-            named = dict(priors)
-        else:
-            listed = [_as_prior(prior) for prior in priors]
-            named = {repr(prior): prior for prior in listed}
-        if not named:
+        listed = priors.values() if isinstance(priors, Mapping) else priors
+        checked = [resolve("prior", prior, REGISTRY, Prior) for prior in listed]
+        if not checked:
             raise ValueError("priors is empty: give at least one prior to draw.")
+        names = priors if isinstance(priors, Mapping) else map(repr, checked)
         w = np.linspace(-limit, limit, n_points)
         curve = shrink if kind == "shrinkage" else _penalty
-        curves = {name: curve(_as_prior(prior), w) for name, prior in named.items()}
+        curves = {str(name): curve(prior, w) for name, prior in zip(names, checked, strict=True)}
         return cls(w, curves, kind).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -132,8 +131,7 @@ class PriorDisplay:
             look["linewidth"] = 1.8 if k < len(STYLES) else 1.0  # the styles come round again
             self.lines_ += ax.plot(self.w, values, label=name, **look)
         ax.axhline(0, color=ASIDE, linewidth=0.5)
-        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}  # below, where no curve is
-        ax.legend(**place, ncols=2, frameon=False)
+        legend_below(ax, 0.14, 2)
         return self
 
 
@@ -173,14 +171,3 @@ def _penalty(prior: Prior, w: Array) -> Array:
     """Return the penalty, zero at a weight of one: its level has no meaning; infinite is left out."""
     values = np.asarray(prior.penalty(w**2) - prior.penalty(np.ones(1)))
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def _as_prior(prior: Any) -> Prior:
-    if isinstance(prior, str):
-        if prior not in REGISTRY:
-            raise ValueError(f"There is no prior {prior!r}: choose one of {', '.join(REGISTRY)}.")
-        prior = REGISTRY[prior]()
-    if not isinstance(prior, Prior):
-        raise TypeError(f"PriorDisplay needs priors of laconic.priors, got {prior!r}.")
-    prior.check()
-    return prior

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._component import is_count
 from .._protocols import Array
-from ._draw import FIRST, last_step, names_of_features, need, new_axes, unwrap
+from ._draw import FILL, FIRST, last_step, names_of_features, need, new_axes, one_of, unwrap
 
 
 class RelevanceDisplay:
@@ -135,7 +135,7 @@ class RelevanceDisplay:
             place,
             self.values,
             0.7,
-            color=["#8fb4d9" if value > 0 else "white" for value in self.values],
+            color=[FILL if value > 0 else "white" for value in self.values],
             hatch=["" if value > 0 else "////" for value in self.values],
             edgecolor=FIRST,
             xerr=None if self.deviations is None else 2 * self.deviations,
@@ -152,40 +152,34 @@ def _weights(
     owner: type, estimator: Any, model: Any, output: int | None, given: Sequence[str] | None
 ) -> tuple[Array, list[str], Array | None, str]:
     """Return all weights, what they belong to, their deviations and what they are called."""
-    if hasattr(model, "feature_scales_"):
-        scales = np.asarray(model.feature_scales_, dtype=float)
-        names = names_of_features(estimator, given, scales.size)
-        return scales, names, None, "scale of the feature"
-    of_kernels = not hasattr(model, "coef_")
-    table = getattr(model, "dual_coef_" if of_kernels else "coef_", None)
-    dense = isinstance(table, np.ndarray)
-    need(dense and hasattr(model, "intercept_"), owner, "a model with weights", model)
-    weights = np.asarray(table, dtype=float)
-    several = weights.ndim > 1 and len(weights) > 1
     if hasattr(model, "grid_shape_"):
         raise TypeError(
             f"{type(model).__name__} has a grid of weights: draw it with GridRelevanceDisplay."
         )
-    weights = np.atleast_2d(weights)
-    if output is not None and not 0 <= output < len(weights):
-        raise ValueError(f"output must be one of 0 to {len(weights) - 1}, got {output!r}.")
-    if several and output is None:
-        values, label = np.abs(weights).max(axis=0), "largest |weight| over the classes"
+    of_scales, of_kernels = hasattr(model, "feature_scales_"), not hasattr(model, "coef_")
+    table = getattr(model, "dual_coef_" if of_kernels else "coef_", None)
+    if of_scales:
+        table = model.feature_scales_
+    found = isinstance(table, np.ndarray) and hasattr(model, "intercept_")
+    need(found, owner, "a model with weights", model)
+    weights, what = np.atleast_2d(np.asarray(table, dtype=float)), "scale" if of_scales else "weight"
+    if len(weights) > 1 and output is None:
+        values, label = np.abs(weights).max(axis=0), f"largest |{what}| over the classes"
     else:
-        values, label = weights[output or 0], "weight"
+        values, label = one_of(weights, output or 0), what
+    if of_scales:
+        names = names_of_features(estimator, given, values.size)
+        return values, names, None, f"{label} of the feature"
     if of_kernels:
         rows = getattr(model, "relevance_", range(values.size))
         return values, [f"row {k}" for k in rows], None, f"{label} of the kernel"
     # Monomials are more than the features that they are made of.
     count = getattr(model, "n_features_in_", values.size)
-    plain = count == values.size
-    names = (
-        names_of_features(estimator, given, count)
-        if plain
-        else [f"column {k}" for k in range(values.size)]
-    )
-    deviations = None if several and output is None else _deviations(model, values, output or 0)
-    return values, names, deviations, label
+    names = [f"column {k}" for k in range(values.size)]
+    if count == values.size:
+        names = names_of_features(estimator, given, count)
+    shared = len(weights) > 1 and output is None
+    return values, names, None if shared else _deviations(model, values, output or 0), label
 
 
 def _deviations(model: Any, values: Array, output: int) -> Array | None:
