@@ -331,6 +331,17 @@ def damped_least_squares(A: Array, b: Array, damping: float) -> Array:
     return np.asarray(Vt.T @ (s / (s**2 + damping) * (U.T @ b)))
 
 
+def steadied(H: Array, part: float) -> tuple[Array, Factor]:
+    """Return ``u`` and the factor of ``I + U H U``, with ``u^-2`` this part of the diagonal of ``H``.
+
+    So ``U (I + U H U)^-1 U`` is the inverse of ``H`` with its diagonal raised by that part of itself.
+    """
+    unit = 1 / np.sqrt(np.maximum(part * H.diagonal(), np.finfo(float).tiny))
+    matrix = unit[:, None] * H * unit
+    matrix.flat[:: unit.size + 1] += 1.0
+    return unit, Factor(matrix)
+
+
 def solve_semidefinite(H: Array, b: Array) -> Array:
     """Solve ``H x = b``, for one or more b, with every diagonal element raised by 1e-10 of itself.
 
@@ -342,6 +353,5 @@ def solve_semidefinite(H: Array, b: Array) -> Array:
         _, x, failed = lapack.dposv(matrix, b, lower=1)
         if not failed:
             return np.asarray(x)
-    root = 1 / np.sqrt(np.maximum(more, tiny))
-    factor = Factor(root[:, None] * H * root + np.eye(len(H)))
-    return np.asarray((root * factor.solve((root * b.T).T).T).T)
+    unit, factor = steadied(H, 1e-10)
+    return np.asarray((unit * factor.solve((unit * b.T).T).T).T)

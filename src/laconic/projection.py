@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from ._protocols import Array, Design, Index
-from .linalg import Factor, Triangle, upper_root
+from .linalg import Triangle, steadied, upper_root
 from .posterior import GaussianPosterior
 
 # A column whose square, but for what the chosen ones explain, is below this part of it is one of them:
@@ -185,11 +185,8 @@ def _backward(gram: Array, slope: Array, whole: float, chosen: Index) -> tuple[l
     inside = np.arange(chosen.size)
     path, lost = [], []
     while inside.size:
-        # In units of the columns' lengths; the jitter makes it a matrix that can be inverted.
-        unit = 1 / np.sqrt(np.maximum(np.diag(gram)[inside] * _JITTER, np.finfo(float).tiny))
-        matrix = unit[:, None] * gram[np.ix_(inside, inside)] * unit
-        matrix.flat[:: inside.size + 1] += 1.0
-        inverse = Factor(matrix).solve(np.eye(inside.size))
+        unit, factor = steadied(gram[np.ix_(inside, inside)], _JITTER)
+        inverse = factor.solve(np.eye(inside.size))
         pull = unit[:, None] * slope[inside]
         weights = inverse @ pull
         path.append(chosen[inside])
@@ -250,31 +247,17 @@ class Projection:
             aside = dense.rmatvec(r) / total - posterior.centre
             spread += float(aside @ posterior.covariance_dot(aside[:, None])[:, 0])
         weighted = r[:, None] * (Phi - centre)
-        cross, gram, slope = (
-            dense.rmatvec(weighted),
-            weighted.T @ (Phi - centre),
-            weighted.T @ (m - level),
-        )
+        gram, slope = weighted.T @ (Phi - centre), weighted.T @ (m - level)
+        cross = dense.rmatvec(weighted)
         if elsewhere is not None:
             gram = gram + np.diag(elsewhere.precision)
             slope = slope + elsewhere.precision * elsewhere.weights
             cross = cross + elsewhere.turn.T * elsewhere.precision
-        return cls(
-            gram,
-            slope,
-            upper_root(posterior.root_dot(cross)),
-            centre,
-            level,
-            spread,
-        )
+        return cls(gram, slope, upper_root(posterior.root_dot(cross)), centre, level, spread)
 
     def onto(self, index: Index) -> GaussianPosterior:
         """Return the posterior of the weights on these of the columns."""
-        each = np.ix_(index, index)
-        unit = 1 / np.sqrt(np.maximum(np.diag(self.gram)[index] * _STEADY, np.finfo(float).tiny))
-        matrix = unit[:, None] * self.gram[each] * unit
-        matrix.flat[:: index.size + 1] += 1.0
-        factor = Factor(matrix)
+        unit, factor = steadied(self.gram[np.ix_(index, index)], _STEADY)
         w = unit * factor.solve(unit * self.slope[index])
         # Weights of columns that are much alike cancel: the root of their covariance, not its square.
         half = unit[:, None] * factor.solve(unit[:, None] * self.root[:, index].T)

@@ -12,8 +12,8 @@ from .._protocols import Array, Index, Prior
 from ..priors import Jeffreys
 from ..solvers import Newton, Problem, choose_solver, solve
 
-# The price of a column under Jeffreys' prior in nats, on an orthogonal design and for a strength of one:
-# at two standard errors it lets go.
+# The price in nats of an intercept beside weights that have a scale: what Jeffreys' prior of strength
+# one asks of a column, which it lets go at two standard errors.
 _PRICE = 2.0
 # Newton's method on a handful of columns that are known already: it ends after a few steps.
 _STEPS, _TOL = 100, 1e-6
@@ -48,8 +48,7 @@ def misses_intercept(problem: Problem, kept: Index, w: Array, prior: Prior | Non
     if prior is not None and not isinstance(prior, Jeffreys):
         return _brings(replace(few, prior=prior), w) > _least(problem, _PRICE)
     few = replace(few, prior=problem.prior.bind(kept.size, kernel=True))
-    price = _PRICE * float(few.prior.strength)  # type: ignore[attr-defined]
-    lean = replace(few, intercept=False)
+    price, lean = few.price, replace(few, intercept=False)
     if prior == few.prior:  # the weights are its answer already
         without = lean.state(w, 0.0, lean.likelihood).fit - price * kept.size
     else:

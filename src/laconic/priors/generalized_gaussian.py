@@ -8,7 +8,7 @@ from typing import Literal, Self
 import numpy as np
 from scipy.special import gammaln
 
-from .._component import is_number, require, require_scale
+from .._component import is_name, is_number, require, require_scale
 from .._protocols import Array
 from ._base import Prior
 
@@ -84,7 +84,7 @@ class GeneralizedGaussian(Prior):
     def check(self) -> None:
         """Raise unless ``q`` is in (0, 2], ``scale`` positive or a name, ``a`` and ``b`` positive."""
         require(is_number(self.q) and 0 < self.q <= 2, self, "q must lie in (0, 2]", self.q)
-        if not (isinstance(self.scale, str) and self.scale in ("evidence", "paper")):
+        if not is_name(self.scale, "evidence", "paper"):
             require_scale(self, "scale", ", 'evidence' or 'paper'")
         require_scale(self, "a")
         require_scale(self, "b")

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from .._component import require_scale
+from .._component import is_name, require_scale
 from .._protocols import Array
 from ._base import Prior
 
@@ -48,7 +48,7 @@ class Jeffreys(Prior):
 
     def check(self) -> None:
         """Raise unless ``strength`` is positive or one of the two names."""
-        if not (isinstance(self.strength, str) and self.strength in ("auto", "universal")):
+        if not is_name(self.strength, "auto", "universal"):
             require_scale(self, "strength", ", 'auto' or 'universal'")
 
     @property

@@ -34,6 +34,11 @@ _FLAT = 1e-14
 _MOST_NUMBERS, _MOST_WORK = 1500, 2e10
 
 
+def _root_precision(likelihood: Any) -> float:
+    """Return one over the deviation of the noise: what numbers of a regression are measured in."""
+    return float(1 / np.sqrt(likelihood.noise)) if isinstance(likelihood, Gaussian) else 1.0
+
+
 @dataclass(frozen=True)
 class _Part:
     """One output: its kept columns and where its numbers are in the vector of all."""
@@ -45,6 +50,10 @@ class _Part:
     intercept: int | None
     root: int | None  # of the noise's precision
     likelihood: Any
+
+    def tau(self, v: Array) -> float:
+        """Return the root of the noise's precision, be it one of the numbers or known."""
+        return _root_precision(self.likelihood) if self.root is None else float(v[self.root])
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,7 @@ class _Smooth:
         for y, output in zip(question.targets, here.outputs, strict=True):
             kept = np.flatnonzero(output.w)
             likelihood: Any = output.likelihood
-            tau = 1 / np.sqrt(likelihood.noise) if isinstance(likelihood, Gaussian) else 1.0
+            tau = _root_precision(likelihood)
             own = [tau * output.w[kept]]
             intercept = at + kept.size if question.intercept else None
             own += [np.array([tau * output.b])] if question.intercept else []
@@ -151,8 +160,7 @@ class _Smooth:
     def _evaluate(self, part: _Part, f: Array, v: Array) -> tuple[float, Array, Array]:
         weight = self.question.weight
         if isinstance(part.likelihood, Gaussian):
-            tau = 1 / np.sqrt(part.likelihood.noise) if part.root is None else v[part.root]
-            slope = tau * part.y - f
+            slope = part.tau(v) * part.y - f
             return -0.5 * float(weight @ slope**2), slope, np.ones_like(f)
         log_p, slope, curvature = part.likelihood.evaluate(part.y, f)
         return float(weight @ log_p), slope, curvature
@@ -161,11 +169,9 @@ class _Smooth:
         """Return the numbers as a place of the search."""
         question, theta, outputs = self.question, self.theta(v), []
         for part, old in zip(self.parts, here.outputs, strict=True):
-            likelihood, tau = part.likelihood, 1.0
-            if isinstance(likelihood, Gaussian):
-                tau = 1 / np.sqrt(likelihood.noise) if part.root is None else float(v[part.root])
-                if part.root is not None:
-                    likelihood = gaussian(likelihood, max(tau**-2, least_noise(question, part.y)))
+            likelihood, tau = part.likelihood, part.tau(v)
+            if part.root is not None:
+                likelihood = gaussian(likelihood, max(tau**-2, least_noise(question, part.y)))
             w = np.zeros_like(old.w)
             w[part.kept] = v[part.weights] / tau
             b = 0.0 if part.intercept is None else float(v[part.intercept]) / tau
