@@ -284,6 +284,16 @@ def test_numbers_as_people_write_them_are_numbers(folder):
     assert "left out price: text with 40 distinct values" in words[2]
 
 
+def test_many_columns_of_such_numbers_make_few_notes(folder, capsys):
+    columns = {("self" if k == 0 else f"share {k}"): ["1.5 %", "2 %", None] for k in range(30)}
+    pd.DataFrame(columns).to_csv(folder / "shares.csv", index=False)
+    table = read_table(str(folder / "shares.csv"), Terminal())
+    notes = " ".join(capsys.readouterr().err.split())
+    assert notes.count("was read as numbers") == 5
+    assert "read as numbers as well: share 5, share 6, share 7, share 8, share 9 and 20 more" in notes
+    np.testing.assert_array_equal(table.sum(), 3.5)
+
+
 def test_predicting_what_was_not_seen(folder, fitted):
     table = people(90)
     order = np.random.default_rng(0).permutation(90)

@@ -40,14 +40,15 @@ def read_numerals(column: Any) -> Any:
     import pandas as pd
 
     known = column.dropna().astype(str)
-    signs = {sign for cell in known for sign in _SIGNS.findall(cell)}
-    if known.empty or len(signs) > 1:
+    cells = set(known)  # each once, and in plain Python: thousands of short columns take no time
+    signs = {sign for cell in cells for sign in _SIGNS.findall(cell)}
+    if not cells or len(signs) > 1:
         return None
-    bare = known.str.replace(_SIGNS, "", n=1, regex=True).str.strip()
+    bare = {cell: _SIGNS.sub("", cell, count=1).strip() for cell in cells}
     for group, decimal in _STYLES:
         group = f"[{re.escape(group)}]"
         written = rf"[+-]?(?:\d+|[1-9]\d{{0,2}}(?:{group}\d{{3}})+)(?:{re.escape(decimal)}\d+)?"
-        if bare.str.fullmatch(written).all():
-            plain = bare.str.replace(group, "", regex=True).str.replace(decimal, ".", regex=False)
-            return pd.to_numeric(plain).reindex(column.index)
+        if all(re.fullmatch(written, text) for text in bare.values()):
+            plain = {cell: re.sub(group, "", text).replace(decimal, ".") for cell, text in bare.items()}
+            return pd.to_numeric(known.map(plain)).reindex(column.index)
     return None

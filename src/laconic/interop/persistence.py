@@ -333,11 +333,11 @@ def write_whole(data: bytes, path: str | os.PathLike[str]) -> None:
     beside = target.with_name(f".{target.name[:_LONGEST]}.{uuid.uuid4().hex}")
     try:
         with beside.open("xb") as file:
+            if target.exists():  # who was not allowed to read it does not read the draft either
+                beside.chmod(target.stat().st_mode & 0o7777)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        if target.exists():
-            beside.chmod(target.stat().st_mode & 0o7777)  # who was allowed to read it still is
         os.replace(beside, target)
     except OSError as error:
         if error.errno is not None:
