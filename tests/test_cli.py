@@ -413,6 +413,7 @@ MISTAKES = [
     ("predict good.csv good.csv", "good.csv is not a model"),
     ("predict none.skops good.csv", "none.skops: no such file."),
     ("inspect binary.csv", "binary.csv is not a model"),
+    ("inspect .", ". is a folder: give the file's name too."),
     ("predict bare.skops good.csv", "a SparseBayesClassifier that was not saved by `laconic fit`"),
 ]
 
@@ -717,6 +718,13 @@ def test_closed_streams(folder, fitted):
     ]
     assert runs[0].stderr == b"error: stdin is empty.\n"
     assert (runs[1].returncode, (folder / "quiet.csv").read_text()) == (0, fitted[1])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk is always full")
+def test_no_room_for_the_help(folder):
+    command = f"{sys.executable} -m laconic --help > /dev/full"
+    run = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(), capture_output=True)
+    assert (run.returncode, run.stderr) == (1, b"error: No space left on device.\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")

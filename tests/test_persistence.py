@@ -372,8 +372,8 @@ def test_what_a_file_is_it_stays(tmp_path):
     laconic.save(RVMClassifier(), pipe)
     reader.join(timeout=10)
     assert pipe.is_fifo()
-    (tmp_path / "read.skops").write_bytes(read[0])
-    assert isinstance(laconic.load(tmp_path / "read.skops"), RVMClassifier)
+    threading.Thread(target=pipe.write_bytes, args=read, daemon=True).start()
+    assert isinstance(laconic.load(pipe), RVMClassifier)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no limit to set")
@@ -447,6 +447,8 @@ def test_places_that_do_not_exist(tmp_path):
         laconic.save(RVMClassifier(), tmp_path)
     with pytest.raises(FileNotFoundError, match=r"^There is no file"):
         laconic.load(tmp_path / "m")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        laconic.load(tmp_path)
 
 
 def test_the_version_is_in_the_file_and_a_newer_one_warns(tmp_path, monkeypatch):

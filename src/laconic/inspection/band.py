@@ -7,7 +7,18 @@ from typing import Any, Self
 import numpy as np
 
 from .._protocols import Array
-from ._draw import FIRST, kept, last_step, names_of_features, need, new_axes, original_rows, unwrap
+from ._draw import (
+    FIRST,
+    brief,
+    kept,
+    last_step,
+    legend,
+    names_of_features,
+    need,
+    new_axes,
+    original_rows,
+    unwrap,
+)
 
 # Standard deviations on each side of the mean.
 _WIDE = 2.0
@@ -201,9 +212,9 @@ class RegressionBandDisplay:
                 zorder=4,
                 label="relevance vectors",
             )
-        ax.set(xlabel=self.feature_name, ylabel="target", title=self.title)
+        ax.set(xlabel=brief(self.feature_name), ylabel="target", title=self.title)
         ax.set_xlim(self.x.min(), self.x.max())
         handles, _ = ax.get_legend_handles_labels()
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
-        ax.legend(**place, ncols=len(handles), frameon=False)
+        legend(ax, **place, ncols=len(handles))
         return self

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._protocols import Array
-from ._draw import last_step, need, new_axes
+from ._draw import last_step, legend, need, new_axes
 
 
 class ImageRelevanceDisplay:
@@ -147,7 +147,7 @@ class ImageRelevanceDisplay:
         ax.set(title=self.title, xlabel="column of pixels", ylabel="row of pixels")
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12)}
         if self.weights.any():
-            legend = ax.legend(**place, ncols=2, frameon=False)
-            for handle in legend.legend_handles:
+            below = legend(ax, **place, ncols=2)
+            for handle in below.legend_handles:
                 handle.set_sizes([60.0])  # of the mark, not of the first weight
         return self

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._protocols import Array
 from ..priors import REGISTRY, Prior
-from ._draw import ASIDE, STYLES, new_axes, style
+from ._draw import ASIDE, STYLES, legend, new_axes, style
 
 # Weights at which a rule is known before it is interpolated: fine enough for five digits.
 _KNOTS = 20_001
@@ -133,7 +133,7 @@ class PriorDisplay:
             self.lines_ += ax.plot(self.w, values, label=name, **look)
         ax.axhline(0, color=ASIDE, linewidth=0.5)
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}  # below, where no curve is
-        ax.legend(**place, ncols=2, frameon=False)
+        legend(ax, **place, ncols=2)
         return self
 
 

@@ -168,7 +168,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     ValueError: /tmp/... is not a model that laconic.save has written.
     """
     sio = _skops()
-    if not Path(path).is_file():
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder: give the file's name too.")
+    if not Path(path).exists():
         raise FileNotFoundError(f"There is no file {path}.")
     data = Path(path).read_bytes()  # once, so that what is looked at is what is loaded
     try:
