@@ -949,18 +949,37 @@ def test_a_name_has_no_parameters_to_be_set(kind):
         pd.Series(["red", "blue"] * 15),
         pd.Series(pd.Categorical(["red", "blue"] * 15)),
         pd.Series(pd.date_range("2020", periods=30)),
+        pd.Series(pd.to_timedelta(np.arange(30), unit="D")),
     ],
-    ids=["text", "categories", "dates"],
+    ids=["text", "categories", "dates", "durations"],
 )
 def test_a_table_says_which_column_holds_no_numbers(kind, column):
     X, y = data(kind)
     table = pd.DataFrame(X, columns=list("abcd"))
-    how = "days since" if column.dtype.kind == "M" else "OneHotEncoder"
+    how = "days since" if column.dtype.kind in "mM" else "OneHotEncoder"
     with pytest.raises(ValueError, match=rf"Column 'colour' does not hold numbers.*{how}"):
         kind().fit(table.assign(colour=column), y)
     model = kind().fit(table, y)
     with pytest.raises(ValueError, match="Column 'd' does not hold numbers"):
         model.predict(table.assign(d=column))
+
+
+@both
+def test_times_and_masked_entries_are_no_numbers(kind):
+    X, y = data(kind)
+    days = pd.date_range("2020", periods=len(y))
+    table = pd.DataFrame({"day": days, "since": days - days[0]})
+    with pytest.raises(ValueError, match=r"Column 'day' does not hold numbers.*days since"):
+        kind().fit(table, y)
+    pa = pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        kind().fit(pa.table({"a": ["red"] * len(y), "b": X[:, 0]}), y)
+    for times in (table[["day"]].to_numpy(), table[["since"]].to_numpy()):
+        with pytest.raises(ValueError, match=r"X holds times .*days since"):
+            kind().fit(times, y)
+    model = kind().fit(np.ma.masked_array(X, np.zeros_like(X)), y)
+    with pytest.raises(ValueError, match="X has masked entries"):
+        model.predict(np.ma.masked_array(X, X > 1))
 
 
 def test_numbers_that_a_table_keeps_in_other_types_are_read():

@@ -284,6 +284,16 @@ def test_numbers_as_people_write_them_are_numbers(folder):
     assert "left out price: text with 40 distinct values" in words[2]
 
 
+def test_many_columns_of_such_numbers_make_few_notes(folder, capsys):
+    columns = {("self" if k == 0 else f"share {k}"): ["1.5 %", "2 %", None] for k in range(30)}
+    pd.DataFrame(columns).to_csv(folder / "shares.csv", index=False)
+    table = read_table(str(folder / "shares.csv"), Terminal())
+    notes = " ".join(capsys.readouterr().err.split())
+    assert notes.count("was read as numbers") == 5
+    assert "read as numbers as well: share 5, share 6, share 7, share 8, share 9 and 20 more" in notes
+    np.testing.assert_array_equal(table.sum(), 3.5)
+
+
 def test_predicting_what_was_not_seen(folder, fitted):
     table = people(90)
     order = np.random.default_rng(0).permutation(90)
@@ -403,6 +413,7 @@ MISTAKES = [
     ("predict good.csv good.csv", "good.csv is not a model"),
     ("predict none.skops good.csv", "none.skops: no such file."),
     ("inspect binary.csv", "binary.csv is not a model"),
+    ("inspect .", ". is a folder: give the file's name too."),
     ("predict bare.skops good.csv", "a SparseBayesClassifier that was not saved by `laconic fit`"),
 ]
 
@@ -707,6 +718,13 @@ def test_closed_streams(folder, fitted):
     ]
     assert runs[0].stderr == b"error: stdin is empty.\n"
     assert (runs[1].returncode, (folder / "quiet.csv").read_text()) == (0, fitted[1])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk is always full")
+def test_no_room_for_the_help(folder):
+    command = f"{sys.executable} -m laconic --help > /dev/full"
+    run = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(), capture_output=True)
+    assert (run.returncode, run.stderr) == (1, b"error: No space left on device.\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")

@@ -5,6 +5,7 @@ import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.datasets import load_digits, load_iris
@@ -666,3 +667,36 @@ def test_new_targets_put_the_squares_on_the_mean(sinc):
     display = RegressionBandDisplay.from_estimator(model, X[::-1], y[::-1])
     heights = display.squares_.get_offsets()[:, 1]
     np.testing.assert_allclose(heights, model.predict(model.relevance_vectors_), atol=2e-2)
+
+
+# ---- names that are long, and styles that are dark ------------------------------------------
+
+
+def test_long_names_leave_room_for_the_picture(plt):
+    names = [
+        f"a question that fills a line and more, number {k} (in units of {k} mm)" for k in range(30)
+    ]
+    X, y, _ = make_sparse_regression(60, 30, n_relevant=5, random_state=0)
+    model = SparseBayesRegressor().fit(pd.DataFrame(X, columns=names), y)
+    display = RelevanceDisplay.from_estimator(model)
+    display.figure_.canvas.draw()
+    assert set(display.names) <= set(names)  # whole, for who asks
+    written = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert all(len(text) == 32 and text.endswith(" mm)") for text in written)
+    assert min(label.get_window_extent().x0 for label in display.ax_.get_yticklabels()) >= 0
+
+
+def test_what_is_drawn_dark_is_drawn_on_light(plt):
+    from matplotlib.colors import to_hex
+
+    X, y = make_ripley(60, random_state=0)
+    model = LaconicClassifier().fit(X, y)
+    with plt.style.context("dark_background"):
+        display = BoundaryDisplay.from_estimator(model, X, y)
+        panels = CalibrationDisplay.from_estimator(model, X, y)
+    for ax in (display.ax_, panels.ax_, panels.counts_ax_):
+        assert ax.get_facecolor() == (1.0, 1.0, 1.0, 1.0)
+    for ax in (display.ax_, panels.ax_):
+        assert ax.get_legend().get_frame().get_facecolor() == (1.0, 1.0, 1.0, 1.0)
+        assert {to_hex(text.get_color()) for text in ax.get_legend().get_texts()} == {"#000000"}
+    assert not BoundaryDisplay.from_estimator(model, X, y).ax_.get_legend().get_frame_on()

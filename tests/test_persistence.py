@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -371,8 +372,8 @@ def test_what_a_file_is_it_stays(tmp_path):
     laconic.save(RVMClassifier(), pipe)
     reader.join(timeout=10)
     assert pipe.is_fifo()
-    (tmp_path / "read.skops").write_bytes(read[0])
-    assert isinstance(laconic.load(tmp_path / "read.skops"), RVMClassifier)
+    threading.Thread(target=pipe.write_bytes, args=read, daemon=True).start()
+    assert isinstance(laconic.load(pipe), RVMClassifier)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no limit to set")
@@ -397,6 +398,40 @@ except OSError as error:
     assert [each.name for each in tmp_path.iterdir()] == ["m.skops"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="nothing is killed there")
+def test_who_is_killed_while_saving_leaves_the_old_file(tmp_path):
+    """And a draft that only those may read who may read the file."""
+    code = """
+import os, signal
+from laconic.interop.persistence import write_whole
+write_whole(b"old", "m.skops")
+os.chmod("m.skops", 0o600)
+os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
+write_whole(b"new", "m.skops")
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(laconic.__file__).parents[1])}
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment)
+    assert run.returncode == -signal.SIGKILL
+    assert (tmp_path / "m.skops").read_bytes() == b"old"
+    assert [each.stat().st_mode & 0o777 for each in tmp_path.iterdir()] == [0o600, 0o600]
+
+
+def test_a_reader_of_a_file_that_two_write_sees_one_of_them(tmp_path):
+    path, whole = tmp_path / "m.skops", [bytes([k]) * 1_000_000 for k in range(2)]
+    persistence.write_whole(whole[0], path)
+    writers = [
+        threading.Thread(
+            target=lambda data=data: [persistence.write_whole(data, path) for _ in range(5)]
+        )
+        for data in whole
+    ]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        assert path.read_bytes() in whole
+    assert [each.name for each in tmp_path.iterdir()] == ["m.skops"]
+
+
 def test_saving_replaces_what_a_link_points_to(tmp_path):
     laconic.save(RVMClassifier(), tmp_path / "real")
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -412,6 +447,8 @@ def test_places_that_do_not_exist(tmp_path):
         laconic.save(RVMClassifier(), tmp_path)
     with pytest.raises(FileNotFoundError, match=r"^There is no file"):
         laconic.load(tmp_path / "m")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        laconic.load(tmp_path)
 
 
 def test_the_version_is_in_the_file_and_a_newer_one_warns(tmp_path, monkeypatch):

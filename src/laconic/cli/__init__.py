@@ -22,6 +22,7 @@ def main() -> None:
         )
         raise SystemExit(1)
     from .app import build
+    from .console import sentence
 
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by whoever has started us: nobody there
@@ -29,4 +30,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without bars shows question marks
-    build()(prog_name="laconic")
+    try:
+        build()(prog_name="laconic")
+    except OSError as error:  # there is no room for the help or the version: no command has begun
+        sys.stderr.write(f"error: {sentence(error)}\n")
+        raise SystemExit(1) from None

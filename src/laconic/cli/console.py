@@ -160,7 +160,7 @@ def sentence(error: BaseException) -> str:
         return f"{name}{reason}."
     if isinstance(error, MemoryError):
         return "There is not enough memory; try fewer rows or --model sparse --kernel none."
-    if isinstance(error, UserError | ValueError | ImportError) and text:
+    if isinstance(error, UserError | ValueError | ImportError | OSError) and text:
         return text
     return f"{text} ({type(error).__name__}; --debug shows where)."
 

@@ -40,14 +40,17 @@ def read_numerals(column: Any) -> Any:
     import pandas as pd
 
     known = column.dropna().astype(str)
-    signs = {sign for cell in known for sign in _SIGNS.findall(cell)}
+    cells = known.unique()  # each once, and in plain Python: thousands of short columns take no time
+    signs = {sign for cell in cells for sign in _SIGNS.findall(cell)}
     if known.empty or len(signs) > 1:
         return None
-    bare = known.str.replace(_SIGNS, "", n=1, regex=True).str.strip()
+    sign = "".join(signs)
+    bare = [cell.replace(sign, "", 1).strip() for cell in cells]
     for group, decimal in _STYLES:
-        group = f"[{re.escape(group)}]"
-        written = rf"[+-]?(?:\d+|[1-9]\d{{0,2}}(?:{group}\d{{3}})+)(?:{re.escape(decimal)}\d+)?"
-        if bare.str.fullmatch(written).all():
-            plain = bare.str.replace(group, "", regex=True).str.replace(decimal, ".", regex=False)
-            return pd.to_numeric(plain).reindex(column.index)
+        among = f"[{re.escape(group)}]"
+        written = rf"[+-]?(?:\d+|[1-9]\d{{0,2}}(?:{among}\d{{3}})+)(?:{re.escape(decimal)}\d+)?"
+        if all(map(re.compile(written).fullmatch, bare)):
+            without = str.maketrans({decimal: "."} | dict.fromkeys(group))
+            plain = pd.to_numeric(pd.Series([text.translate(without) for text in bare], index=cells))
+            return known.map(plain).reindex(column.index)
     return None

@@ -19,6 +19,8 @@ _MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "<NA>"
 _DELIMITERS = ",;\t| "
 # Lines from which the delimiter is told.
 _LINES = 20
+# Columns of which it is told how one of their numbers was read; the others are told of together.
+_EXAMPLES = 5
 
 
 def read_table(
@@ -125,7 +127,9 @@ def _trimmed(table: Any, missing: Sequence[str]) -> Any:
 
     for column in table.columns:
         texts = table[column]
-        if not (is_numeric_dtype(texts) or is_bool_dtype(texts)):
+        if is_numeric_dtype(texts) or is_bool_dtype(texts):
+            continue
+        if any(isinstance(cell, str) and cell != cell.strip() for cell in texts.unique()):
             trimmed = texts.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
             table[column] = trimmed.mask(trimmed.isin(list(missing)))
     return table
@@ -135,15 +139,20 @@ def _with_numerals(table: Any, name: str, terminal: Terminal, text: Sequence[str
     """Return the table with numbers for columns that are written like 1,234.50 or €3.20."""
     from pandas.api.types import is_numeric_dtype
 
+    found = {}
     for column in table.columns:
-        numbers = None
         if column not in text and not is_numeric_dtype(table[column]):
             numbers = read_numerals(table[column])
-        if numbers is not None:
-            first = numbers.first_valid_index()
-            example = str(table[column][first])
-            terminal.note(f"{name}: {column} was read as numbers, {example!r} as {numbers[first]:g}.")
-            table[column] = numbers
+            if numbers is not None:
+                found[column] = numbers
+    for column in list(found)[:_EXAMPLES]:
+        first = found[column].first_valid_index()
+        example, number = str(table[column][first]), found[column][first]
+        terminal.note(f"{name}: {column} was read as numbers, {example!r} as {number:g}.")
+    if len(found) > _EXAMPLES:
+        terminal.note(f"{name}: read as numbers as well: {listed(list(found)[_EXAMPLES:])}.")
+    for column, numbers in found.items():
+        table[column] = numbers
     return table
 
 

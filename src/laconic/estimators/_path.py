@@ -72,8 +72,9 @@ class Path:
     def message(self, size: int, kind: str, tolerance: float, price: float) -> str:
         """Return what the model of a size loses in words, and what to do if that is too much."""
         lost = self.nats[size]
+        who = f"{size} {kind} lose" if size != 1 else f"1 {kind.removesuffix('s')} loses"
         said = (
-            f"{size} {kind} lose {lost:.2g} nats per observation of what the reference says "
+            f"{who} {lost:.2g} nats per observation of what the reference says "
             f"(tolerance {tolerance:.2g})."
         )
         if lost <= tolerance or self.size(tolerance, price) != size:  # who asked for less knows that

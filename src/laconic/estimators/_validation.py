@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from ..basis.kernel import distinct_rows
 
 # What rows may be: doubles or floats as they come, sparse by rows.
 ROWS: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr"}
+# What to make of times.
+_SINCE = "such as the days since one of them"
 
 
 @contextmanager
@@ -34,6 +37,7 @@ def all_or_nothing(model: Any) -> Iterator[None]:
 @contextmanager
 def naming_columns(X: Any, y: Any = None, numeric: bool = False) -> Iterator[None]:
     """Say which column is at fault, or which target, where the check inside does not."""
+    _check_quantities(X)
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -43,22 +47,42 @@ def naming_columns(X: Any, y: Any = None, numeric: bool = False) -> Iterator[Non
         raise ValueError(sentence) from error
 
 
+def _check_quantities(X: Any) -> None:
+    """Raise where numpy would read numbers that nobody meant: times, and entries that are masked."""
+    if np.ma.is_masked(X):
+        raise ValueError(
+            "X has masked entries, which would be read as if they were not; fill them in first, for "
+            "example by X.filled(numpy.nan) and SimpleImputer."
+        )
+    if len(_names(X)) and any(map(_is_time, X.dtypes)):
+        raise ValueError(_about_columns(X))
+    if _is_time(getattr(X, "dtype", None)):
+        raise ValueError(f"X holds times ({X.dtype}); turn them into numbers first, {_SINCE}.")
+
+
+def _names(X: Any) -> Any:
+    """Return the names of the columns of a table of pandas or polars."""
+    return X.columns if hasattr(X, "columns") and hasattr(X, "dtypes") else ()
+
+
+def _is_time(dtype: Any) -> bool:
+    """Return whether a type of numpy, pandas or polars is one of dates or of durations."""
+    temporal = getattr(dtype, "is_temporal", None)
+    return bool(temporal()) if temporal else getattr(dtype, "kind", "O") in "mM"
+
+
 def _about_columns(X: Any) -> str | None:
     """Return what is wrong with the columns of a table, if anything is."""
-    names = list(getattr(X, "columns", ()))
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    counts = Counter(_names(X))
+    twice = next((name for name, count in counts.items() if count > 1), None)
     if twice is not None:
         return f"Several columns of X are called {twice!r}; give every column a name of its own."
     found = next(_without_numbers(X), None)
     if found is None:
         return None
     name, value = found
-    is_date = isinstance(value, date | np.datetime64)
-    how = (
-        "such as the days since one of them"
-        if is_date
-        else "for example with OneHotEncoder or OrdinalEncoder"
-    )
+    is_time = isinstance(value, date | timedelta | np.datetime64 | np.timedelta64)
+    how = _SINCE if is_time else "for example with OneHotEncoder or OrdinalEncoder"
     return (
         f"Column {name!r} does not hold numbers (but, for example, {value!r}); turn it into "
         f"numbers first, {how}."
@@ -97,14 +121,14 @@ def _is_readable(value: Any) -> bool:
 
 def _without_numbers(X: Any) -> Iterator[tuple[Any, Any]]:
     """Yield name and first entry of the columns of a table that cannot be read as numbers."""
-    for name in getattr(X, "columns", ()):
+    for name in _names(X):
         column = X[name]
         if getattr(column.dtype, "kind", "O") in "biuf":
             continue
         try:
             np.asarray(column, dtype=np.float64)
             # What counts from a day in 1970 is no quantity either, though it can be read as one.
-            readable = getattr(column.dtype, "kind", "O") not in "mM"
+            readable = not _is_time(column.dtype)
         except (TypeError, ValueError):
             readable = False
         if not readable:

@@ -18,6 +18,8 @@ FILL = "#8fb4d9"
 # What is drawn to compare with: references, choices, tolerances.
 ASIDE = "#707070"
 STYLES = ("solid", "dashed", "dashdot", "dotted")
+# Characters of a name in a picture, and how many of them are its last.
+_LONGEST, _TAIL = 32, 12
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 
@@ -30,19 +32,44 @@ def new_axes(ax: Any, owner: Any, size: tuple[float, float] = (6.0, 4.0)) -> Any
         raise ImportError(
             f'{name} needs the package matplotlib: pip install "laconic[plot]".'
         ) from error
-    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+    return _light(plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax)
 
 
 def panels(ax: Any, *places: tuple[float, float, float, float]) -> list[Any]:
     """Divide axes into several, at (left, bottom, width, height) as parts of theirs."""
     ax.set_axis_off()
-    return [ax.inset_axes(place) for place in places]
+    return [_light(ax.inset_axes(place)) for place in places]
+
+
+def legend(ax: Any, **where: Any) -> Any:
+    """Return the legend of axes, without a frame; on a dark figure on paper of its own."""
+    if not _is_dark(ax.figure):
+        return ax.legend(**where, frameon=False)
+    drawn = ax.legend(**where, facecolor="white", edgecolor="none", framealpha=1, labelcolor="black")
+    drawn.get_title().set_color("black")
+    return drawn
 
 
 def legend_below(ax: Any, room: float, columns: int) -> Any:
     """Draw the legend so far below the axes: there it covers nothing that is drawn."""
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -room)}
-    return ax.legend(**place, ncols=columns, frameon=False)
+    return legend(ax, loc="upper center", bbox_to_anchor=(0.5, -room), ncols=columns)
+
+
+def _light(ax: Any) -> Any:
+    """Return the axes, white where they were dark: what is drawn is dark, to survive a grey printer."""
+    if _is_dark(ax):
+        ax.set_facecolor("white")
+    return ax
+
+
+def _is_dark(place: Any) -> bool:
+    return bool(sum(place.get_facecolor()[:3]) < 1.5)
+
+
+def brief(name: Any) -> str:
+    """Return a name that leaves room for the picture: of a long one the beginning and the end."""
+    text = str(name)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _TAIL - 1]}…{text[-_TAIL:]}"
 
 
 def unwrap(estimator: Any) -> Any:

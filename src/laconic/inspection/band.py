@@ -9,6 +9,7 @@ import numpy as np
 from .._protocols import Array
 from ._draw import (
     FIRST,
+    brief,
     kept,
     last_step,
     legend_below,
@@ -211,7 +212,7 @@ class RegressionBandDisplay:
                 zorder=4,
                 label="relevance vectors",
             )
-        ax.set(xlabel=self.feature_name, ylabel="target", title=self.title)
+        ax.set(xlabel=brief(self.feature_name), ylabel="target", title=self.title)
         ax.set_xlim(self.x.min(), self.x.max())
         handles, _ = ax.get_legend_handles_labels()
         legend_below(ax, 0.14, len(handles))

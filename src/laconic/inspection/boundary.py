@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._protocols import Array
-from ._draw import kept, last_step, legend_below, new_axes, original_rows, unwrap
+from ._draw import brief, kept, last_step, legend_below, new_axes, original_rows, unwrap
 
 # Squares are the relevance vectors'; hollow and filled marks stay apart without colour too.
 _MARKERS = ("o", "^", "D", "v", "P", "X", "<", ">")
@@ -193,15 +193,15 @@ class BoundaryDisplay:
             self._colour_regions()
         self._scatter()
         ax.set(
-            xlabel=str(self.feature_names[0]),
-            ylabel=str(self.feature_names[1]),
+            xlabel=brief(self.feature_names[0]),
+            ylabel=brief(self.feature_names[1]),
             title=self.title,
             xlim=(self.xx0.min(), self.xx0.max()),
             ylim=(self.xx1.min(), self.xx1.max()),
         )
-        handles, _ = ax.get_legend_handles_labels()
+        handles, labels = ax.get_legend_handles_labels()
         if handles:
-            legend_below(ax, 0.13, min(len(handles), 4))
+            legend_below(ax, 0.13, min(len(handles), 4 if max(map(len, labels)) < 20 else 2))
         return self
 
     def _shade_probability(self) -> None:
@@ -219,7 +219,7 @@ class BoundaryDisplay:
             rasterized=True,
         )
         bar = self.figure_.colorbar(self.surface_, ax=self.ax_, ticks=[0, 0.1, 0.5, 0.9, 1])
-        bar.set_label(f"probability of {self.classes[1]}")
+        bar.set_label(f"probability of {brief(self.classes[1])}")
         self.boundaries_ = []
         for level, style in ((0.1, "dashed"), (0.5, "solid"), (0.9, "dashed")):
             self.boundaries_.append(self._line(p, level, style))
@@ -274,7 +274,7 @@ class BoundaryDisplay:
                         facecolors=colour if k % 2 else "none",
                         edgecolors=colour,
                         linewidths=1.0,
-                        label=name,
+                        label=brief(name),
                     )
                 )
         if self.relevance_vectors is not None and len(self.relevance_vectors):

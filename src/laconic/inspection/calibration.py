@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._component import is_count
 from .._protocols import Array, Index
-from ._draw import ASIDE, FIRST, last_step, legend_below, need, new_axes, panels
+from ._draw import ASIDE, FIRST, brief, last_step, legend_below, need, new_axes, panels
 
 # Two standard deviations of a normal distribution: the error bars of everything here.
 _COVERAGE = 0.9545
@@ -213,13 +213,13 @@ class CalibrationDisplay:
             middle, self.counts, 0.9 * width, color="#bcd4ea", edgecolor=FIRST, linewidth=0.8
         )
         if len(self.counts) <= 12:  # more numbers would run into each other
-            self.counts_ax_.bar_label(self.bars_, fontsize="small", padding=1)
+            self.counts_ax_.bar_label(self.bars_, fontsize="small", padding=1, color="black")
             self.counts_ax_.margins(y=0.25)
-        self.ax_.set(ylabel=f"frequency of {self.positive}", title=self.name, xlim=(0, 1))
+        self.ax_.set(ylabel=f"frequency of {brief(self.positive)}", title=self.name, xlim=(0, 1))
         self.ax_.set_ylim(-0.02, 1.02)
         self.ax_.tick_params(labelbottom=False)
         # Between the panels: an interval may be anywhere inside of them.
         legend_below(self.ax_, 0.01, 2)
-        self.counts_ax_.set(xlabel=f"predicted probability of {self.positive}", xlim=(0, 1))
+        self.counts_ax_.set(xlabel=f"predicted probability of {brief(self.positive)}", xlim=(0, 1))
         self.counts_ax_.set_ylabel("observations")
         return self

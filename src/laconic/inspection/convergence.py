@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._protocols import Array
-from ._draw import last_step, need, new_axes, panels, style
+from ._draw import last_step, legend, need, new_axes, panels, style
 
 
 class ConvergenceDisplay:
@@ -120,5 +120,5 @@ class ConvergenceDisplay:
         for panel in (self.ax_, self.active_ax_):
             panel.xaxis.get_major_locator().set_params(integer=True)
         if len(self.names) > 1:  # beside the axes, where no line can pass
-            self.ax_.legend(title="class", frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1))
+            legend(self.ax_, title="class", loc="upper left", bbox_to_anchor=(1.01, 1))
         return self

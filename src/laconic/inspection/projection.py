@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ._draw import ASIDE, last_step, need, new_axes, style
+from ._draw import ASIDE, last_step, legend, need, new_axes, style
 
 
 class ProjectionDisplay:
@@ -127,6 +127,6 @@ class ProjectionDisplay:
         ax.set_xlabel(self.what)
         ax.set_ylabel("nats lost per observation")
         if len(self.paths) > 1:
-            ax.legend(title="class", frameon=False)
+            legend(ax, title="class")
         self.ax_, self.figure_ = ax, ax.figure
         return self

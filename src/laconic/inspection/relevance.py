@@ -9,7 +9,7 @@ import numpy as np
 
 from .._component import is_count
 from .._protocols import Array
-from ._draw import FILL, FIRST, last_step, names_of_features, need, new_axes, one_of, unwrap
+from ._draw import FILL, FIRST, brief, last_step, names_of_features, need, new_axes, one_of, unwrap
 
 
 class RelevanceDisplay:
@@ -139,10 +139,10 @@ class RelevanceDisplay:
             hatch=["" if value > 0 else "////" for value in self.values],
             edgecolor=FIRST,
             xerr=None if self.deviations is None else 2 * self.deviations,
-            error_kw={"capsize": 2, "elinewidth": 1.0},
+            error_kw={"ecolor": "black", "capsize": 2, "elinewidth": 1.0},
         )
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_yticks(place, [str(name) for name in self.names])
+        ax.set_yticks(place, [brief(name) for name in self.names])
         ax.invert_yaxis()
         ax.set(xlabel=self.label, title=self.title)
         return self

@@ -168,7 +168,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     ValueError: /tmp/... is not a model that laconic.save has written.
     """
     sio = _skops()
-    if not Path(path).is_file():
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder: give the file's name too.")
+    if not Path(path).exists():
         raise FileNotFoundError(f"There is no file {path}.")
     data = Path(path).read_bytes()  # once, so that what is looked at is what is loaded
     try:
@@ -333,11 +335,11 @@ def write_whole(data: bytes, path: str | os.PathLike[str]) -> None:
     beside = target.with_name(f".{target.name[:_LONGEST]}.{uuid.uuid4().hex}")
     try:
         with beside.open("xb") as file:
+            if target.exists():  # who was not allowed to read it does not read the draft either
+                beside.chmod(target.stat().st_mode & 0o7777)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        if target.exists():
-            beside.chmod(target.stat().st_mode & 0o7777)  # who was allowed to read it still is
         os.replace(beside, target)
     except OSError as error:
         if error.errno is not None:
