@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._protocols import Array
 from ..solvers import Problem, State
+
+# A variance below this part of a column's mean square is what rounding leaves of a constant.
+_CONSTANT = 1e-12
 
 
 def first_precision(problem: Problem, empty: State) -> float:
@@ -14,9 +18,27 @@ def first_precision(problem: Problem, empty: State) -> float:
     precision in a regression, :math:`A = \bar r\sum_k \overline{(\phi_k - \bar\phi_k)^2}`: the weights
     together then have a signal-to-noise ratio of one, whatever the units of columns and targets.
     """
+    power = float(_powers(problem, empty).sum())
+    return power if power > 0 else 1.0
+
+
+def own_precisions(problem: Problem, empty: State) -> Array:
+    r"""Return such precisions with the same signal-to-noise ratio for every column, whatever its units.
+
+    :math:`A_k = K\bar r\,\overline{(\phi_k - \bar\phi_k)^2}` for :math:`K` columns. Under one for all, a
+    column in units a million times as large as the others' would say nothing from the start.
+    """
+    powers = _powers(problem, empty)
+    varies = powers > 0
+    return np.where(varies, max(int(varies.sum()), 1) * powers, first_precision(problem, empty))
+
+
+def _powers(problem: Problem, empty: State) -> Array:
+    """Return the variance of each column in units of what one row can tell, zero for a constant one."""
     share = problem.weight / problem.weight.sum()
     squares = problem.design.square_rmatvec(share)
+    variances = squares
     if problem.intercept:
-        squares = squares - problem.design.rmatvec(share) ** 2
-    power = float(np.maximum(squares, 0.0).sum()) * float(share @ empty.curvature)
-    return power if power > 0 else 1.0
+        variances = squares - problem.design.rmatvec(share) ** 2
+    variances = np.where(variances > _CONSTANT * squares, variances, 0.0)
+    return np.asarray(variances * float(share @ empty.curvature))
