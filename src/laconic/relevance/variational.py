@@ -119,9 +119,8 @@ class Variational(Component):
         empty = problem.empty()
         A = first_precision(problem, empty)
         precisions = Precisions.level(self.combine, self.shape, self.rate, grid, A)
-        if (
-            len(grid) == 1 and not problem.kernels
-        ):  # kernels have one unit, slices of a grid share theirs
+        # Kernels have one unit, and slices of a grid share theirs.
+        if len(grid) == 1 and not problem.kernels:
             precisions = precisions.at(np.log(own_precisions(problem, empty)))
         kept = tuple(np.arange(size) for size in grid)
         v = 1 / np.maximum(empty.curvature, _TINY)  # the prior's latent at that precision
