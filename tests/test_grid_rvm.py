@@ -19,7 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from laconic import GridRVMClassifier, GridRVMRegressor, RVMClassifier, RVMRegressor
+from laconic.basis import PerFeature
 from laconic.datasets import make_grid, make_mixture, mixture_means
+from laconic.design import FactoredDesign, build_design
 from laconic.likelihoods import Gaussian, Logistic
 
 KINDS = [GridRVMClassifier, GridRVMRegressor]
@@ -457,6 +459,52 @@ def test_kernels_of_single_features_ignore_noise():
     assert np.mean(product) < np.mean(plain) - 0.02, "trial implementations: 24.3 against 28.2 %"
     assert np.mean(total) < np.mean(plain) - 0.02, "trial implementations: 22.5 against 28.2 %"
     assert top == 2
+
+
+def test_kernels_of_single_features_are_a_product_of_thin_matrices():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    X[100:] = X[:50]  # copies, whose columns are not written twice
+    X[:, 2] = np.round(X[:, 2])
+    basis = PerFeature.on_rows(0.5, X)
+    factors = basis.factors(tol=1e-10, max_rank=1000)
+    assert factors.left <= 1e-10
+    assert factors.G.shape[0] < 75
+    np.testing.assert_allclose(factors.G.T @ factors.C, basis.columns(X), atol=1e-9)
+    assert PerFeature.on_rows(1e6, X).factors(tol=1e-10, max_rank=1000) is None, "too narrow to be thin"
+    assert basis.factors(tol=1e-10, max_rank=10) is None, "more than the rank that is allowed"
+    assert basis.keep(np.arange(3)).factors(tol=1e-10, max_rank=1000) is None
+
+
+@each_combine
+@both
+def test_thin_matrices_fit_what_all_columns_fit(kind, combine, monkeypatch):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 3))
+    f = 2 * np.sin(2 * X[:, 0]) + 0.5 * rng.normal(size=150)
+    y = f if kind is GridRVMRegressor else (f > 0).astype(int)
+    settings = {"basis": "per_feature_rbf", "combine": combine, "tol": 1e-9}
+    thin = kind(**settings).fit(X, y)
+    monkeypatch.setattr(PerFeature, "factors", lambda *_, **__: None)
+    whole = kind(**settings).fit(X, y)
+    np.testing.assert_allclose(thin.history_[-1].objective, whole.history_[-1].objective, rtol=1e-6)
+    new = rng.normal(size=(50, 3))
+    assert_says_the_same(thin, whole, new, 1e-4)
+
+
+def test_features_that_are_gone_take_their_factors_along():
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    built = build_design(
+        PerFeature.on_rows(0.5, X), X, np.ones(200), centre=True, tol=1e-8, max_rank=1000
+    )
+    assert isinstance(built.design, FactoredDesign)
+    second = np.arange(200, 400)
+    part, whole = built.design.keep(second), built.design
+    assert part.height < whole.height / 2
+    w = np.random.default_rng(1).normal(size=200)
+    all_of_them = np.zeros(800)
+    all_of_them[second] = w
+    np.testing.assert_allclose(part.matvec(w), whole.matvec(all_of_them), atol=1e-10)
 
 
 @both

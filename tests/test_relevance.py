@@ -34,7 +34,7 @@ from laconic.relevance._bottom_up import _unlike, worth
 from laconic.relevance._mode import find_mode
 from laconic.relevance._pace import Pace
 from laconic.relevance._settle import Local, settle
-from laconic.relevance._start import first_precision
+from laconic.relevance._start import first_precision, own_precisions
 from laconic.solvers import Problem, solve
 
 LIKELIHOODS = {
@@ -207,6 +207,11 @@ def naive_sweeps(problem, solver, sweeps):
     empty = problem.empty()
     A, modes = first_precision(problem, empty), len(solver.grid)
     mean = A ** (1 / modes) if solver.combine == "product" else A / modes
+    start = [mean] * modes
+    if modes == 1:  # every column as if all were in its units
+        Phi, share = problem.design.matrix, problem.weight / problem.weight.sum()
+        away = Phi - share @ Phi if problem.intercept else Phi
+        start = [Phi.shape[1] * (share @ empty.curvature) * (share @ away**2)]
     return naive.naive_grid_vb(
         problem.design.matrix,
         problem.y,
@@ -215,7 +220,7 @@ def naive_sweeps(problem, solver, sweeps):
         "gaussian" if isinstance(problem.likelihood, Gaussian) else "logistic",
         solver.shape,
         solver.rate / mean,
-        [mean] * modes,
+        start,
         sweeps,
         problem.intercept,
         noise=getattr(empty.likelihood, "noise", None),
@@ -909,6 +914,45 @@ def test_units_of_the_columns_do_not_matter(name, table, scale):
         np.ravel(scaled.coef_) * scale, coef, rtol=1e-6, atol=1e-6 * np.abs(coef).max()
     )
     np.testing.assert_allclose(scaled.intercept_, plain.intercept_, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["variational", "vb"])
+@pytest.mark.parametrize("table", [REGRESSORS, CLASSIFIERS], ids=["regression", "classes"])
+def test_units_of_single_columns_do_not_matter(name, table):
+    """Features 1e16 apart: under one first precision for all, those in large units are never heard."""
+    X, y = data()
+    y = y if table is REGRESSORS else y + 2 * np.random.default_rng(1).normal(size=30) > 0
+    units = np.logspace(-8, 8, X.shape[1])
+    plain, scaled = (take(table, name, **tight(name)).fit(c * X, y) for c in (1.0, units))
+    coef = np.ravel(plain.coef_)
+    assert np.abs(coef).max() > 0.1
+    np.testing.assert_allclose(
+        np.ravel(scaled.coef_) * units, coef, rtol=1e-6, atol=1e-6 * np.abs(coef).max()
+    )
+
+
+def test_many_classes_of_features_in_different_units():
+    rng = np.random.default_rng(0)
+    y = rng.integers(10, size=300)
+    X = rng.normal(size=(300, 6)) + 3 * rng.normal(size=(10, 6))[y]
+    plain, scaled = (
+        RVMClassifier(None, inference="variational")
+        .fit(units * X[:150], y[:150])
+        .score(units * X[150:], y[150:])
+        for units in (1.0, np.logspace(-8, 8, 6))
+    )
+    assert plain > 0.85
+    assert scaled == pytest.approx(plain, abs=0.01)
+
+
+def test_a_column_that_never_changes_has_a_first_precision():
+    X = np.column_stack([np.random.default_rng(0).normal(size=30), np.full(30, 1e8)])
+    problem = Problem(DenseDesign(X), X[:, 0], Gaussian(), Jeffreys(), np.ones(30), True)
+    found = own_precisions(problem, problem.empty())
+    assert found[0] == pytest.approx(
+        1.0
+    )  # the target is the column: its variance over that of the noise
+    assert found[1] == pytest.approx(first_precision(problem, problem.empty()))
 
 
 # ---- work that is not done twice ---------------------------------------------------------------

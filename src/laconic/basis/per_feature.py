@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._protocols import Array, Factors, Index
+from ._pivots import pivoted_cholesky
 from .kernel import distinct_rows
 
 
@@ -32,15 +33,17 @@ class PerFeature:
     feature: Index
     value: Array
     source: Index
+    rows: Index | None = None  # which centre each training row is
 
     @classmethod
     def on_rows(cls, gamma: float, X: Any) -> Self:
         """Return one column per feature and distinct row, those of one feature next to each other."""
-        X = X[distinct_rows(X)[0]]
+        first, rows = distinct_rows(X)
+        X = X[first]
         sparse: bool = issparse(X)
         X = np.asarray(X.toarray() if sparse else X, dtype=np.float64)
         n, d = X.shape
-        return cls(gamma, np.repeat(np.arange(d), n), X.T.ravel(), np.arange(n * d))
+        return cls(gamma, np.repeat(np.arange(d), n), X.T.ravel(), np.arange(n * d), rows)
 
     @property
     def n_columns(self) -> int:
@@ -62,5 +65,35 @@ class PerFeature:
         return type(self)(self.gamma, self.feature[active], self.value[active], self.source[active])
 
     def factors(self, *, tol: float, max_rank: int) -> Factors | None:
-        """Return None: the columns are not one kernel matrix."""
-        return None
+        """Return the columns as a product of thin matrices, feature by feature, if these are thin.
+
+        The kernels of one feature are functions of one number: a few of them span the others, whatever
+        the number of rows. So all columns are :math:`G^TC` with the factors of the features below each
+        other in ``G`` and, since each speaks for its own columns alone, along a diagonal in ``C``.
+        """
+        if self.rows is None:
+            return None
+        n = int(self.rows.max(initial=-1)) + 1
+        tables = self.value.reshape(-1, n)
+        parts, pivots, missed, height = [], [], 0.0, 0
+        for feature, value in enumerate(tables):
+            G, chosen, left = self._factor(value, tol)
+            parts.append(G)
+            pivots.append(feature * n + chosen)
+            missed, height = max(missed, left), height + len(G)
+            if height >= min(max_rank, self.rows.size // 2):  # no longer thin
+                return None
+        C, start = np.zeros((height, self.n_columns)), 0
+        for feature, G in enumerate(parts):
+            C[start : start + len(G), feature * n : (feature + 1) * n] = G
+            start += len(G)
+        return Factors(np.concatenate(parts)[:, self.rows], C, np.concatenate(pivots), missed)
+
+    def _factor(self, value: Array, tol: float) -> tuple[Array, Index, float]:
+        """Return the kernel matrix of one feature as ``G' G``, with the pivots."""
+
+        def rows(index: Index, columns: Index | None) -> Array:
+            away = np.subtract.outer(value[index], value if columns is None else value[columns])
+            return np.asarray(np.exp(-self.gamma * away**2))
+
+        return pivoted_cholesky(rows, np.ones(value.size), tol=tol, max_rank=value.size)

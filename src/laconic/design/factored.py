@@ -152,4 +152,8 @@ class FactoredDesign:
             return self
         if active.size < self.height:
             return DenseDesign(self.exact(self.index[active]))
-        return FactoredDesign(self.G, self.C[:, active], self.exact, self.index[active], self._span)
+        C, index = self.C[:, active], self.index[active]
+        used = C.any(axis=1)  # factors of features by themselves speak for no others
+        if used.all():
+            return FactoredDesign(self.G, C, self.exact, index, self._span)
+        return FactoredDesign(self.G[used], C[used], self.exact, index)

@@ -40,7 +40,9 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
     solver : {"fast", "vb"}, default="fast"
         ``"vb"`` is the paper's update; ``"fast"`` has the same fixed points and needs far fewer solves.
     likelihood : {"logistic", "probit"} or Binary, default="logistic"
-        Distribution of the label, through its quadratic bound: Jaakkola and Jordan's.
+        Distribution of the label, through its quadratic bound: Jaakkola and Jordan's. ``"probit"`` is
+        surer of classes that few samples show far apart: logistic curvature vanishes there, and leaves
+        the weights as uncertain as their prior.
     fit_intercept : bool, default=True
         Whether there is an intercept, outside the grid, with a flat prior.
     shape, rate : float, default=1e-12

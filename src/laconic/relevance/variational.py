@@ -13,7 +13,7 @@ from ._belief import Belief, log_power
 from ._mode import refit_by_degrees
 from ._pace import Pace
 from ._precisions import Combine, Precisions, over_slices
-from ._start import first_precision
+from ._start import first_precision, own_precisions
 
 # A slice that the data settle by less than this many parameters, and whose precision wants to grow
 # further, is gone.
@@ -114,11 +114,14 @@ class Variational(Component):
         require(sizes, self, "grid must hold positive whole numbers", self.grid)
 
     def init(self, problem: Problem) -> Belief:
-        """Return the belief under one precision for all weights."""
+        """Return the belief under one precision for all weights, or for features in their own units."""
         grid = (problem.design.shape[1],) if self.grid is None else tuple(self.grid)
         empty = problem.empty()
         A = first_precision(problem, empty)
         precisions = Precisions.level(self.combine, self.shape, self.rate, grid, A)
+        # Kernels have one unit, and slices of a grid share theirs.
+        if len(grid) == 1 and not problem.kernels:
+            precisions = precisions.at(np.log(own_precisions(problem, empty)))
         kept = tuple(np.arange(size) for size in grid)
         v = 1 / np.maximum(empty.curvature, _TINY)  # the prior's latent at that precision
         return Belief.of(problem, grid, kept, precisions, empty.likelihood, empty.f, v)
