@@ -14,7 +14,7 @@ from ..likelihoods import Binary
 from ._ard import has_evidence, most_probable_weights
 from ._family import Coordinates
 from ._search import LOOK, START, Crossed, Point, Search, multiple, smoother
-from ._wide import are_few
+from ._wide import are_few, is_wide
 
 # More rows than this do not change by much what is best: so many at even steps are taken. Of more than
 # so many outputs each tells something, and fewer rows do, at the same price.
@@ -81,7 +81,7 @@ def choose(
         intercept,
         alike,
         whole_rows=whole_rows,
-        by_evidence=X.shape[1] <= few.size and has_evidence(targets, likelihood),
+        by_evidence=not is_wide(few.size, X.shape[1]) and has_evidence(targets, likelihood),
     )
     search, rows = everywhere.on(few), few
     if family is not None and not family.positive:
@@ -158,8 +158,8 @@ def asked_weights(search: Search, point: Point, unit: Array) -> Array:
     r"""Return the weights of features that the latents of a search ask for, on average one.
 
     :math:`\theta_j \propto \sum_i (\partial f/\partial x_j)^2(x_i)`, in the units of the features: one
-    step of a recursive feature machine [R24]_. In a regression of no more features than rows they are
-    where the way to the maximum of the evidence begins.
+    step of a recursive feature machine [R24]_. In a regression with rows enough for its features they
+    are where the way to the maximum of the evidence begins.
 
     References
     ----------

@@ -236,7 +236,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         its predictive variance, in nats per observation. ``"auto"`` as in :class:`LaconicClassifier`.
     weigh_features : bool, default=True
         Whether a feature may count for more than another in the distance between rows. It does if the
-        weights that one half of the rows asks for (with Gaussian noise and no more features than rows
+        weights that one half of the rows asks for (with Gaussian noise and four rows for each feature
         the most probable ones) clearly help to predict the other half.
     max_kernels : int or None, default=None
         Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200; twice as
