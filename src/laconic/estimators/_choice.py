@@ -11,9 +11,10 @@ import numpy as np
 
 from .._protocols import Array, Index, Likelihood
 from ..likelihoods import Binary
+from ._ard import has_evidence, most_probable_weights
 from ._family import Coordinates
 from ._search import LOOK, START, Crossed, Point, Search, multiple, smoother
-from ._wide import are_few
+from ._wide import are_few, is_wide
 
 # More rows than this do not change by much what is best: so many at even steps are taken. Of more than
 # so many outputs each tells something, and fewer rows do, at the same price.
@@ -71,7 +72,16 @@ def choose(
     searched = family is not None and family.gamma is None
     alike = np.ones(X.shape[1])
     everywhere = Search(
-        coordinates, searched, X, targets, weight, likelihood, intercept, alike, whole_rows=whole_rows
+        coordinates,
+        searched,
+        X,
+        targets,
+        weight,
+        likelihood,
+        intercept,
+        alike,
+        whole_rows=whole_rows,
+        by_evidence=not is_wide(few.size, X.shape[1]) and has_evidence(targets, likelihood),
     )
     search, rows = everywhere.on(few), few
     if family is not None and not family.positive:
@@ -148,7 +158,8 @@ def asked_weights(search: Search, point: Point, unit: Array) -> Array:
     r"""Return the weights of features that the latents of a search ask for, on average one.
 
     :math:`\theta_j \propto \sum_i (\partial f/\partial x_j)^2(x_i)`, in the units of the features: one
-    step of a recursive feature machine [R24]_.
+    step of a recursive feature machine [R24]_. In a regression with rows enough for its features they
+    are where the way to the maximum of the evidence begins.
 
     References
     ----------
@@ -156,7 +167,8 @@ def asked_weights(search: Search, point: Point, unit: Array) -> Array:
        neural networks and backpropagation-free machine learning models, Science 383 (2024).
     """
     varies, steep = unit > 0, search.steepness(point) * unit
-    return np.asarray(steep / steep[varies].mean()) if steep.any() else varies.astype(float)
+    theta = np.asarray(steep / steep[varies].mean()) if steep.any() else varies.astype(float)
+    return most_probable_weights(search, point, theta) if search.by_evidence else theta
 
 
 def weigh_features(search: Search, point: Point, unit: Array) -> Crossed | None:
@@ -183,9 +195,13 @@ def weigh_features(search: Search, point: Point, unit: Array) -> Crossed | None:
     gained, crossed = np.zeros(0), []
     for k, half in enumerate(halves):
         other = half.weighing(asked_weights(halves[1 - k], best[1 - k], unit))
+        if search.by_evidence:  # then many may weigh nothing, and the best width is another one
+            other = replace(other, widths=search.widths)
         gain = half.weight * (other.left_out(other.climb(best[k])) - half.left_out(best[k]))
         gained = np.append(gained, gain)
         crossed.append(other)
-        if gained.mean() * np.sqrt(gained.size) <= _CLEARLY * gained.std():
+        # What has a closed form is judged by both halves together: one of them may be unlucky.
+        clearly = 0.0 if search.by_evidence and k == 0 else _CLEARLY
+        if gained.mean() * np.sqrt(gained.size) <= clearly * gained.std():
             return None
     return Crossed(crossed, search.widths)

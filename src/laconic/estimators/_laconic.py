@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._component import is_count, is_positive, is_switch
 from .._protocols import Array, Index, Likelihood
+from ..basis.kernel import distinct_rows
 from ..design import DenseDesign, build_design
 from ..priors import Jeffreys
 from ..solvers import Problem, Record, Status
@@ -124,7 +125,7 @@ class LaconicBase(ProjectedModel):
     def _solve(self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> None:
         """Fit a reference for every output, project it, and publish what is needed of it."""
         kept, X, weight, targets = merge_copies(X, weight, targets)
-        self._rows = self._rows[kept]
+        self._rows, weight = self._rows[kept], self._counted(X, weight)
         began = time.perf_counter()
         taken = self._best_answer(X, weight, targets, likelihood)
         self._put_together(taken.references, targets, weight)
@@ -239,8 +240,15 @@ class LaconicBase(ProjectedModel):
         self._settle([path.size(self.tolerance_, self._price) for path in self._paths])
 
     def _leaves_whole_rows(self, X: Any) -> bool:
-        """Whether a row that counts for several is left out as a whole; see :class:`Problem`."""
-        return False
+        """Leave out all copies of a row: one that stays would tell the target of the one left out.
+
+        Unless rows that are alike disagree: then they are a few possible rows, each seen many times.
+        """
+        return bool(distinct_rows(X)[0].size == X.shape[0])
+
+    def _counted(self, X: Array, weight: Array) -> Array:
+        """Return what each different row counts for."""
+        return weight
 
     # ---- publish --------------------------------------------------------------------------
 

@@ -154,6 +154,7 @@ class Search(Hill):
     coupled: bool = False  # whether the answers of several outputs are judged when put together
     begin: Sequence[Array] = ()  # a latent of each output to begin near
     whole_rows: bool = False  # see Problem
+    by_evidence: bool = False  # whether weights of features are the most probable ones
     _problems: dict[int, list[Problem]] = field(default_factory=dict)
     _products: dict[int, Array | None] = field(default_factory=dict)
     _found: dict[Point, list[Found]] = field(default_factory=dict)

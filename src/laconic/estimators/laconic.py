@@ -11,7 +11,6 @@ import numpy as np
 
 from .._component import resolve
 from .._protocols import Array, Likelihood
-from ..basis.kernel import distinct_rows
 from ..likelihoods import Binary, Noise, Student
 from ..posterior import GaussianPosterior
 from ..solvers import Problem
@@ -187,14 +186,6 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         classes = couple(*_answers_left_out(references), self.coupling_)
         return log_proba_of(np.stack(targets).argmax(axis=0), classes)
 
-    def _leaves_whole_rows(self, X: Any) -> bool:
-        """Leave out all copies of a row: one that stays would tell the label of the one left out.
-
-        Unless rows that are alike disagree: then they are a few possible rows, each seen many times. A
-        regression does not do it: copies tell its evidence in any case that there is no noise.
-        """
-        return bool(distinct_rows(X)[0].size == X.shape[0])
-
     def _calibrate(self, reference: Reference, dense: Problem) -> Reference:
         if self.classes_.size > 2:  # then one coupling of all answers does it, with less to learn
             return reference
@@ -245,7 +236,8 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         its predictive variance, in nats per observation. ``"auto"`` as in :class:`LaconicClassifier`.
     weigh_features : bool, default=True
         Whether a feature may count for more than another in the distance between rows. It does if the
-        weights that one half of the rows asks for clearly help to predict the other half.
+        weights that one half of the rows asks for (with Gaussian noise and four rows for each feature
+        the most probable ones) clearly help to predict the other half.
     max_kernels : int or None, default=None
         Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200; twice as
         many where new rows would lose a tenth of a nat by so few, as they do where there is next to no
@@ -317,7 +309,9 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals a row written twice, weight 0 a row left out.
+            Weight 2 equals a row written twice, weight 0 a row left out. Unless equal rows have
+            different targets, copies are no further observations: weights are then scaled down so
+            that all rows together count for as many as are different.
 
         Returns
         -------
@@ -336,6 +330,15 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         self._solve(X, weight, [y], likelihood)
         self.noise_variance_ = float(self.likelihoods_[0].variance)
         return self
+
+    def _counted(self, X: Array, weight: Array) -> Array:
+        """Return what rows count for: copies, all with one value, are no more evidence of little noise.
+
+        They count for more than other rows, and all together for as many as there are different ones.
+        """
+        if not self._leaves_whole_rows(X):
+            return weight
+        return np.asarray(weight * min(1.0, weight.size / float(weight.sum())))
 
     def _best_answer(
         self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood
