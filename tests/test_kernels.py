@@ -341,6 +341,13 @@ def test_clone_is_equal_and_prints_the_same(kernel):
             )
             for bad in ([-1.0], [math.nan], 1.0, [[1.0]], ["a"])
         ),
+        *(
+            (
+                Scaled(RBF(), [1.0], spread=bad),
+                f"Scaled: spread must be as many positive numbers as there are scales, got {bad!r}.",
+            )
+            for bad in ([0.0], [-1.0], [math.inf], [1.0, 1.0], 1.0)
+        ),
         (FunctionKernel(3), "FunctionKernel: function must be callable, got 3."),
     ],
 )
@@ -435,3 +442,16 @@ def test_precomputed_is_no_kernel():
 def test_resolve_something_else(value):
     with pytest.raises(TypeError, match=r"^kernel must be one of 'linear'.*'precomputed'.* got "):
         resolve_kernel(value, **SETTINGS)
+
+
+def test_squashed_features_are_those_that_a_user_would_squash():
+    rng = np.random.default_rng(0)
+    X, origin, spread = rng.standard_cauchy(size=(6, 4)), rng.normal(size=4), rng.random(4) + 0.1
+    squashed, by_hand = Scaled(RBF(), SCALES, origin, spread), np.arcsinh((X - origin) / spread)
+    np.testing.assert_allclose(squashed(X, X[:2]), Scaled(RBF(), SCALES)(by_hand, by_hand[:2]))
+    np.testing.assert_allclose(squashed(csr_array(X), X[:2]), squashed(X, X[:2]))
+    np.testing.assert_allclose(squashed.diag(X), np.ones(6))
+    from_zero = Scaled(Linear(), SCALES, spread=spread)
+    np.testing.assert_allclose(from_zero.diag(X), np.diag(from_zero(X, X)))
+    with pytest.raises(ValueError, match="no scales fit on top of a spread"):
+        from_zero.scale_gradient(X, X, np.ones(4), np.ones((6, 6)))

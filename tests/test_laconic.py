@@ -35,7 +35,7 @@ from laconic.design import DenseDesign, build_design
 from laconic.estimators import _laconic, _path
 from laconic.estimators._ard import Evidence
 from laconic.estimators._choice import rows_to_search
-from laconic.estimators._family import Coordinates, Family
+from laconic.estimators._family import Coordinates, Family, weighted_quartiles
 from laconic.estimators._path import Path, most_kept
 from laconic.estimators._reference import FeatureMap, Reference
 from laconic.estimators._search import Search
@@ -1719,3 +1719,62 @@ def test_a_slim_model_is_small():
 def test_who_asks_for_fewer_kernels_is_not_told_that_there_are_none():
     _, _, model = fitted(LaconicClassifier)
     assert "comes closer" not in model.with_kernels(1).status_.message
+
+
+# ---- features with long tails ---------------------------------------------------------------
+
+
+def long_tails(n=200, seed=0):
+    """Return rows of which a few are far away, whose class is told by the order of their features."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_cauchy(size=(n, 3))
+    f = 2 * np.tanh(X[:, 0]) - 1.5 * np.tanh(X[:, 1])
+    return X, (f + 0.4 * rng.logistic(size=n) > 0).astype(int)
+
+
+def test_features_with_long_tails_are_squashed():
+    (X, y), (X_new, y_new) = long_tails(), long_tails(1000, 1)
+    model = LaconicClassifier().fit(X, y)
+    assert model.kernel_.spread is not None
+    # The features are seen as they would be if one unit had been as far as another.
+    by_hand = LaconicClassifier().fit(np.arcsinh(X), y)
+    nats, expected = (
+        log_loss(y_new, fitted.predict_proba(rows))
+        for fitted, rows in ((model, X_new), (by_hand, np.arcsinh(X_new)))
+    )
+    assert nats < expected + 0.03
+
+
+def test_squashed_features_have_no_units_and_weights_are_repeated_rows():
+    X, y = long_tails()
+    matrices = []
+    for rows in (X, X * [1e-3, -1.0, 1e4] + [1.0, 2.0, -3.0]):
+        family = Family.of("rbf", 3, 1.0, None, rows, np.ones(y.size)).squashed(rows, np.ones(y.size))
+        matrices.append(family.kernel_at(0.0, np.ones(3))(rows, rows))
+    np.testing.assert_allclose(*matrices, atol=1e-8)
+    times = np.random.default_rng(2).integers(0, 3, size=y.size)
+    weighted = LaconicClassifier().fit(X, y, sample_weight=times)
+    repeated = LaconicClassifier().fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    assert weighted.kernel_.spread is not None
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+
+
+def test_features_without_long_tails_are_not_squashed():
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(150, 3))
+    rare = np.column_stack([normal, np.arange(150) < 2])  # far away, but one value like another
+    for X in (normal, rare):
+        family = Family.of("rbf", 3, 1.0, None, X, np.ones(150))
+        assert family.squashed(X, np.ones(150)) is None
+    X = np.exp(2 * rare)
+    assert Family.of("rbf", 3, 1.0, None, X, np.ones(150)).squashed(X, np.ones(150)) is not None
+
+
+def test_quartiles_of_rows_with_weights_are_those_of_repeated_rows():
+    rng = np.random.default_rng(0)
+    X, times = rng.integers(0, 9, size=(40, 5)).astype(float), rng.integers(1, 4, size=40)
+    found = weighted_quartiles(X, times.astype(float))
+    expected = np.quantile(
+        np.repeat(X, times, axis=0), [0.25, 0.5, 0.75], axis=0, method="averaged_inverted_cdf"
+    )
+    np.testing.assert_array_equal(np.stack(found), expected)

@@ -112,6 +112,10 @@ KERNELS = {
     "scaled": Scaled(RBF(), scales=[1.0, 2.0, 0.0]),
     "scaled sum": Scaled(RBF() + Linear() * Matern(), scales=[1.0, 0.5, 0.1]),
     "scaled scaled": Scaled(Scaled(Polynomial(degree=1), [0.0, 2.0, 3.0]), [1.0, 2.0, 0.0]) + RBF(),
+    "squashed": Scaled(RBF(), [1.0, 2.0, 0.5], [0.1, 0.0, -0.2], [0.5, 2.0, 1e-3]),
+    "squashed squashed": Scaled(
+        Scaled(Linear(), [1.0, 2.0, 0.5], spread=[1.0, 2.0, 0.1]), [1.0, 0.0, 2.0]
+    ),
     "no feature": Scaled(Matern(), scales=[0.0, 0.0, 0.0]),
 }
 MACHINES = {

@@ -90,6 +90,7 @@ CLASSIFIERS = {
     "sum": SparseBayesClassifier(kernel=RBF(gamma=2.0) + Linear() * Polynomial(degree=2)),
     "matern": SparseBayesClassifier(kernel=Matern(nu=2.5), likelihood=Logistic()),
     "scaled": RVMClassifier(kernel=Scaled(RBF(), scales=[1.0, 2.0])),
+    "squashed": RVMClassifier(kernel=Scaled(RBF(), [1.0, 2.0], [0.0, 0.1], [0.5, 1.0])),
     "poly": RVMClassifier(kernel="poly", degree=2, inference="variational"),
     "evidence": RVMClassifier(inference="evidence", class_weight="balanced"),
     "weights": SparseBayesClassifier(class_weight={0: 1.0, 1: 2.0}),

@@ -13,6 +13,7 @@ from .._protocols import Array, Index, Likelihood
 from ..likelihoods import Binary
 from ._ard import has_evidence, most_probable_weights
 from ._family import Coordinates
+from ._reference import CLEAR
 from ._search import LOOK, START, Crossed, Point, Search, multiple, smoother
 from ._wide import are_few, is_wide
 
@@ -34,6 +35,7 @@ class Choice(NamedTuple):
     multiple: float  # the precision, in the units of fit_shared
     smooth: bool  # whether the prior is that of weights on all kernels
     latents: list[Array | None]  # near which those of the outputs are, if all rows were looked at
+    coordinates: Coordinates  # of features as they are, or squashed
     # What other rows would have made of the weights of features, if that matters.
     theta_of: Callable[[Index], Array] | None = None
 
@@ -89,7 +91,13 @@ def choose(
     point = search.climb(START, LOOK)
     if family is None:
         latents = search.everywhere(point, rows, X.shape[0])
-        return Choice(0.0, alike, multiple(point), False, latents)
+        return Choice(0.0, alike, multiple(point), False, latents, coordinates)
+    other = family.squashed(X, weight) if isinstance(likelihood, Binary) else None
+    if other is not None:
+        squashed = search.seeing(replace(coordinates, family=other))
+        search, point = clearly_better(squashed, search, point)
+        everywhere = replace(everywhere, coordinates=search.coordinates)
+        family = other if search is squashed else family
     if not search.smooth and len(targets) == 1:
         search, point = smoother(search, point)
     theta_of = None
@@ -116,7 +124,14 @@ def choose(
         point = search.refine(point) if search.coupled else search.climb(point)
     width, precision = search.summit(point)
     latents = search.everywhere(point, rows, X.shape[0])
-    return Choice(width, search.theta, multiple((width, precision)), search.smooth, latents, theta_of)
+    precise = multiple((width, precision))
+    return Choice(width, search.theta, precise, search.smooth, latents, search.coordinates, theta_of)
+
+
+def clearly_better(other: Search, search: Search, point: Point) -> tuple[Search, Point]:
+    """Return another search and its best point if that is clearly better than this one."""
+    best, clear = other.climb(point), CLEAR * len(search.targets)
+    return (other, best) if other.score(best) > search.score(point) + clear else (search, point)
 
 
 def _by_halves(
@@ -131,7 +146,8 @@ def _by_halves(
     """
     point = crossed.climb(point)
     width, precision = crossed.summit(point)
-    return Choice(width, search.theta, multiple((width, precision)), search.smooth, [None], theta_of)
+    precise, seen = multiple((width, precision)), search.coordinates
+    return Choice(width, search.theta, precise, search.smooth, [None], seen, theta_of)
 
 
 def _weights_of(search_on: Callable[[Index], Search], point: Point, unit: Array, rows: Index) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +11,16 @@ from scipy.sparse import issparse
 from .._protocols import Array, Kernel
 from ..basis import Features, KernelBasis
 from ..kernels import Scaled, resolve_kernel
+from ..kernels.scaled import squash
 from ._reference import FeatureMap, KernelMap
 
 # Those that only know the distance: where the origin is does not matter to them.
 _RADIAL = ("rbf", "matern")
 # How much of a kernel matrix a comparison of kernels may miss, and the directions that it looks at.
 _RANK_TOL, _MOST_RANK = 1e-5, 600
+# A feature has long tails if less than this part of its variance is in its squashed self (of a Gaussian
+# one it is 0.98), and the distance of a Gaussian's quartiles in its deviations.
+_STRAIGHT, _QUARTILES = 0.9, 1.349
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Family:
     origin: Array | None
     distance: float  # mean squared distance of rows in those units: it makes gamma a number without any
     radial: bool
+    spread: Array | None = None  # of features that are squashed
 
     @classmethod
     def of(
@@ -62,6 +67,28 @@ class Family:
             kernel, degree, coef0, gamma, unit, origin, 2.0 * max(varying, 1), radial and not sparse
         )
 
+    def squashed(self, X: Any, weight: Array) -> Self | None:
+        """Return the kernels of squashed features, if there are any with long tails.
+
+        A few values that are far away make the unit of a feature, and all others are alike in it. Beyond
+        its quartiles a squashed one counts by its logarithm (:class:`~laconic.kernels.Scaled`).
+        """
+        if not self.radial or self.gamma is not None:
+            return None
+        X, varies = np.asarray(X, dtype=np.float64), self.unit > 0
+        low, centre, high = weighted_quartiles(X, weight)
+        deviation = np.where(varies, np.sqrt(self.unit), 1.0)
+        apart = (high - low) / _QUARTILES
+        spread = np.where(varies & (apart > 0), np.minimum(apart, deviation), deviation)
+        Z = squash(X - centre, spread)
+        share = weight / weight.sum()
+        Z -= share @ Z
+        unit = np.where(varies, share @ Z**2, 0.0)
+        together = share @ (Z * (X - share @ X))
+        if not (together**2 < _STRAIGHT * unit * self.unit).any():
+            return None
+        return replace(self, unit=unit, origin=centre, spread=spread)
+
     @property
     def positive(self) -> bool:
         """Whether the kernels are positive semi-definite, as the covariance of a process has to be."""
@@ -80,7 +107,27 @@ class Family:
             return made
         varies = self.unit > 0
         scales = np.where(varies, theta, 0.0) / np.where(varies, self.unit, 1.0)
-        return Scaled(made, scales, self.origin)
+        return Scaled(made, scales, self.origin, self.spread)
+
+
+def weighted_quartiles(X: Array, weight: Array) -> tuple[Array, Array, Array]:
+    """Return the three quartiles of each feature, a weight of two being a row written twice.
+
+    Between two values that are both quartiles it is the middle, so that signs do not matter.
+    """
+    order = np.argsort(X, axis=0, kind="stable")
+    below = np.cumsum(weight[order], axis=0)
+    values, rounding = np.take_along_axis(X, order, axis=0), 1e-9 * float(weight.sum())
+
+    def first(above: Array) -> Array:
+        at = np.minimum((below <= above).sum(axis=0), len(X) - 1)
+        return np.asarray(np.take_along_axis(values, at[None], axis=0)[0])
+
+    low, middle, high = (
+        (first(part * below[-1] - rounding) + first(part * below[-1] + rounding)) / 2
+        for part in (0.25, 0.5, 0.75)
+    )
+    return low, middle, high
 
 
 @dataclass(frozen=True)

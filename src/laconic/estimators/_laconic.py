@@ -162,6 +162,7 @@ class LaconicBase(ProjectedModel):
             weigh=self.weigh_features,
             whole_rows=whole,
         )
+        maps, family = choice.coordinates, choice.coordinates.family
         built = build_design(
             maps.basis(X, choice.width, choice.theta),
             X,

@@ -174,6 +174,10 @@ class Search(Hill):
         """Return the search with other weights of the features."""
         return self._anew(theta=theta, begin=self._latents())
 
+    def seeing(self, coordinates: Coordinates) -> Self:
+        """Return the search with other kernels."""
+        return self._anew(coordinates=coordinates, begin=self._latents())
+
     def smoothed(self) -> Self:
         """Return the search with the other prior."""
         return self._anew(smooth=True, begin=self._latents())

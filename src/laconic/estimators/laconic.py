@@ -51,7 +51,9 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     for all weights where that is clearly better. The precision, the width of the kernel and what each
     feature counts in it are chosen by how well rows are predicted that were left out; probabilities are
     integrated over the posterior. Then it is *projected*: the fewest kernels whose probabilities stay
-    within ``tolerance`` nats per observation of the reference's. Features are standardised inside.
+    within ``tolerance`` nats per observation of the reference's. Features are standardised inside; the
+    rbf and Matern kernels see them squashed, ``asinh((x - median) / spread)``, if some have long tails
+    and rows left out clearly ask for it (``kernel_.spread``).
 
     Parameters
     ----------

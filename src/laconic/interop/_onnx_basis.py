@@ -10,8 +10,11 @@ import numpy as np
 from ..basis import Features, KernelBasis, Monomials, PerFeature, WithConstant
 from ..kernels import RBF, Linear, Matern, Polynomial, Product, Scaled, Sum
 from ..kernels.matern import FARTHEST
+from ..kernels.scaled import squash
 from ._onnx_graph import Tensor
 
+# A number whose square is still one in single precision.
+_LARGEST = 1e18
 # Rows of a table of centres.
 Centres = np.ndarray[Any, Any]
 
@@ -28,6 +31,7 @@ def kernel_diagonal(kernel: Any, X: Tensor, n_features: int) -> Tensor:
     if isinstance(kernel, Scaled):
         root = np.sqrt(np.asarray(kernel.scales, dtype=np.float64))
         X = X if kernel.origin is None else X - np.asarray(kernel.origin, dtype=np.float64)
+        X = X if kernel.spread is None else _squashed(X, kernel.spread)
         return kernel_diagonal(kernel.kernel, X * root, n_features)
     if isinstance(kernel, Sum):
         left = kernel_diagonal(kernel.left, X, n_features)
@@ -87,19 +91,29 @@ def _polynomial(kernel: Polynomial, s: Tensor) -> Tensor:
     return result
 
 
+def _squashed(X: Tensor, spread: Any) -> Tensor:
+    """Return ``asinh(x / spread)`` by logarithms: runtimes lack it in double precision."""
+    u = X / np.asarray(spread, dtype=np.float64)
+    size = u.abs().at_most(_LARGEST)
+    log = (size + (size * size + 1.0).sqrt()).log()
+    return u.below(0.0).where(-log, log)
+
+
 def _scaled(kernel: Scaled, X: Tensor, centres: Centres) -> Tensor:
     """Push the scales down to where the features are, and leave out those that do not count."""
     inner, scales = kernel.kernel, np.asarray(kernel.scales, dtype=np.float64)
     if kernel.origin is not None:
         origin = np.asarray(kernel.origin, dtype=np.float64)
         X, centres = X - origin, centres - origin
-    if type(inner) is Scaled and inner.origin is None:
+    if kernel.spread is not None:
+        X, centres = _squashed(X, kernel.spread), squash(centres, kernel.spread)
+    if type(inner) is Scaled and inner.origin is None and inner.spread is None:
         return _scaled(Scaled(inner.kernel, scales * np.asarray(inner.scales)), X, centres)
     if type(inner) in (Sum, Product):
         parts = (Scaled(part, scales) for part in (inner.left, inner.right))
         return kernel_columns(type(inner)(*parts), X, centres)
     root, used = np.sqrt(scales), np.flatnonzero(scales)
-    if 0 < used.size < root.size:
+    if 0 < used.size < root.size and type(inner) is not Scaled:  # which is about all features
         X, centres, root = X.columns(used), centres[:, used], root[used]
     return kernel_columns(inner, X * root, centres * root)
 

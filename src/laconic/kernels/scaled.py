@@ -16,7 +16,8 @@ from ._pairwise import as_float, is_sparse, scale_features, scale_pair
 class Scaled(Kernel):
     """Any kernel with a scale for each feature, ``K(sqrt(theta) o (x - o), sqrt(theta) o (c - o))``.
 
-    A scale of zero removes its feature.
+    A scale of zero removes its feature. With a ``spread`` features of long tails are squashed:
+    ``asinh((x - o) / spread)`` takes the place of ``x - o``.
 
     Parameters
     ----------
@@ -25,6 +26,9 @@ class Scaled(Kernel):
         The non-negative feature scales theta.
     origin : array-like of shape (p,) or None, default=None
         What counts as zero: inner products hang on it, distances do not. With an origin sparse
+        matrices become dense.
+    spread : array-like of shape (p,) or None, default=None
+        How far from the origin a feature begins to count by its logarithm; ``None`` is nowhere. Sparse
         matrices become dense.
 
     Examples
@@ -36,10 +40,17 @@ class Scaled(Kernel):
            [0.135]])
     """
 
-    def __init__(self, kernel: Kernel, scales: ArrayLike, origin: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        scales: ArrayLike,
+        origin: ArrayLike | None = None,
+        spread: ArrayLike | None = None,
+    ) -> None:
         self.kernel = kernel
         self.scales = scales
         self.origin = origin
+        self.spread = spread
 
     def check(self) -> None:
         """Raise ``ValueError`` unless the scales are finite, not negative and one-dimensional."""
@@ -53,6 +64,12 @@ class Scaled(Kernel):
             origin = np.asarray(self.origin)
             fits = origin.shape == theta.shape and bool(np.isfinite(origin).all())
             require(fits, self, "origin must be as many finite numbers as there are scales", self.origin)
+        if self.spread is not None:
+            spread = np.asarray(self.spread)
+            fits = spread.shape == theta.shape and bool(np.all(np.isfinite(spread) & (spread > 0)))
+            require(
+                fits, self, "spread must be as many positive numbers as there are scales", self.spread
+            )
         self.kernel.check()
 
     @property
@@ -61,7 +78,10 @@ class Scaled(Kernel):
         return self.kernel.positive
 
     def slopes(self, X: Any, C: Any, w: Array) -> Array:
-        """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row, for a stationary kernel."""
+        """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row, for a stationary kernel.
+
+        It is that along the features as they are seen: squashed, if they are.
+        """
         inner: Any = self.kernel
         scaled = scale_pair(*self._moved(X, C), self.scales)
         return np.asarray(np.sqrt(self.scales) * inner.slopes(*scaled, w))
@@ -83,18 +103,26 @@ class Scaled(Kernel):
         scales = np.asarray(self.scales, dtype=np.float64)
         if self.origin is not None:  # which theta would have to move as well
             raise ValueError("Scaled: no scales fit on top of an origin; centre the features instead.")
+        if self.spread is not None:
+            raise ValueError("Scaled: no scales fit on top of a spread; squash the features instead.")
         # the inner kernel sees theta * scales: the chain rule gives the factor
         return scales * self.kernel.scale_gradient(X, C, np.asarray(theta) * scales, W)
 
     def _moved(self, X: Any, C: Any) -> tuple[Any, Any]:
         """Return both as seen from the origin; they stay the same object if they were."""
-        if self.origin is None:
+        if self.origin is None and self.spread is None:
             return X, C
-        A = _from(X, self.origin)
-        return A, A if C is X else _from(C, self.origin)
+        A = self._seen(X)
+        return A, A if C is X else self._seen(C)
+
+    def _seen(self, X: Any) -> Array:
+        A = as_float(X)
+        A = A.toarray() if is_sparse(A) else A
+        if self.origin is not None:
+            A = A - np.asarray(self.origin, dtype=A.dtype)
+        return np.asarray(A if self.spread is None else squash(A, self.spread))
 
 
-def _from(X: Any, origin: ArrayLike) -> Array:
-    A = as_float(X)
-    A = A.toarray() if is_sparse(A) else A
-    return np.asarray(A - np.asarray(origin, dtype=A.dtype))
+def squash(A: Array, spread: ArrayLike) -> Array:
+    """Return ``asinh(a / spread)``: straight about zero, a logarithm far away."""
+    return np.asarray(np.arcsinh(A / np.asarray(spread, dtype=A.dtype)))
