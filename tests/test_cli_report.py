@@ -15,7 +15,7 @@ pytest.importorskip("typer", reason="the command line needs typer")
 pytest.importorskip("skops", reason="the command line needs skops")
 pytest.importorskip("matplotlib", reason="the report needs matplotlib")
 
-from test_cli import laconic_many, people  # noqa: E402
+from test_cli import laconic_many, no_driver_survives, people  # noqa: E402, F401
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -19,6 +19,7 @@ if not (ROOT / "experiments").is_dir():
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from experiments import __main__ as command  # noqa: E402
 from experiments import _html, _judge, _report, _run, _store  # noqa: E402
 from experiments._declare import Cell, Claim, Number, expected, load, names  # noqa: E402
 from experiments._screen import Screen  # noqa: E402
@@ -54,17 +55,17 @@ def quick(tmp_path_factory):
 # ---- the registry ----------------------------------------------------------------------------------
 
 
-def test_the_folder_is_the_registry():
+def test_the_folder_is_the_registry(capsys):
     assert names() == NAMES
-    done = experiments("list")
-    assert done.returncode == 0, done.stderr
-    assert [line.split()[0] for line in done.stdout.splitlines()] == NAMES
+    assert command.main(["list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == NAMES
 
 
-def test_an_unknown_experiment_is_refused_with_those_there_are():
-    done = experiments("run", "no_such")
-    assert done.returncode == 2
-    assert "no such experiment: no_such; there are adaptive_sparseness, digits" in done.stderr
+def test_an_unknown_experiment_is_refused_with_those_there_are(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        command.main(["run", "no_such"])
+    told = capsys.readouterr().err
+    assert "no such experiment: no_such; there are adaptive_sparseness, digits" in told
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -137,8 +138,7 @@ def test_every_number_has_a_band():
 
 def test_a_finished_cell_is_never_run_again(quick):
     before = {path.name: path.read_bytes() for path in quick.glob("*.csv")}
-    done = experiments("run", "digits", "--quick", "--results", quick)
-    assert done.returncode == 0
+    assert command.main(["run", "digits", "--quick", "--results", str(quick)]) == 0
     assert {path.name: path.read_bytes() for path in quick.glob("*.csv")} == before
 
 
@@ -235,8 +235,6 @@ def test_a_failure_is_kept_as_a_sentence_and_tried_again(toy, tmp_path, capsys):
 
 
 def test_an_interrupted_run_keeps_what_is_finished(toy, tmp_path, monkeypatch, capsys):
-    from experiments import __main__ as command
-
     def interrupted(cell):
         if cell.seed == 2:
             raise KeyboardInterrupt

@@ -270,7 +270,7 @@ def test_every_class_has_a_scale_of_its_own(q):
 
 @pytest.mark.parametrize("solver", [EM(), Newton(start="ridge"), Newton(start="l1"), "newton"])
 def test_solvers_and_starts_of_a_sparse_shape(solver):
-    (X, y), (new, truth) = draw("ripley", 150, 0), draw("ripley", 1000, 1)
+    (X, y), (new, truth) = draw("ripley", 100, 0), draw("ripley", 1000, 1)
     prior = GeneralizedGaussian(0.5)
     model = SparseBayesClassifier(prior, kernel="rbf", gamma=2.0, solver=solver, max_iter=20_000)
     assert model.fit(X, y).score(new, truth) > 0.88
@@ -392,7 +392,8 @@ def test_the_kernel_matrix_is_not_needed():
 @pytest.mark.parametrize("q", [0.1, 0.5, 1.0, 1.5, 2.0])
 def test_no_width_collapses(q, gamma):
     """The cross is in differences of wide kernels: their weights are huge, and nothing enters before."""
-    X, y = make_cross(200, random_state=0)
+    # The widest kernels take a second where those of 200 rows take ten, and collapse as easily.
+    X, y = make_cross(160 if gamma < 1e-3 else 200, random_state=0)
     model = SparseBayesClassifier(GeneralizedGaussian(q), kernel="rbf", gamma=gamma).fit(X, y)
     assert model.score(*make_cross(500, random_state=1)) > 0.85
     assert q > 1 or model.n_relevant_ < 40

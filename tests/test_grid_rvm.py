@@ -1,7 +1,9 @@
 """Relevance vector machines on tables and tensors: recovered truths, shapes, and ways to break them."""
 
+import functools
 import pickle
 import warnings
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -669,6 +671,12 @@ def fitted_names(model):
     return sorted(name for name in vars(model) if name.endswith("_"))
 
 
+@functools.cache
+def fitted(kind):
+    """A good model, of which every test takes a copy."""
+    return kind().fit(*problem(kind, 25))
+
+
 def check_refused(model, X, y, fragment, error=ValueError, **fit_params):
     """A first and a second fit fail with that sentence and leave nothing behind."""
     params = model.get_params(deep=False)
@@ -677,8 +685,8 @@ def check_refused(model, X, y, fragment, error=ValueError, **fit_params):
     assert not fitted_names(model), "a failing first fit left attributes"
     with pytest.raises(NotFittedError):
         model.predict(np.zeros((2, 4, 3)))
-    good, target = problem(type(model), 25)
-    second = type(model)().fit(good, target)
+    good, _ = problem(type(model), 25)
+    second = deepcopy(fitted(type(model)))
     before, names = says(second, good), {name: id(value) for name, value in vars(second).items()}
     defaults = second.get_params(deep=False)
     second.set_params(**params)

@@ -4,6 +4,7 @@ import itertools
 import pickle
 import time
 import warnings
+from copy import deepcopy
 from functools import lru_cache
 
 import numpy as np
@@ -1100,12 +1101,18 @@ def wide(kind, n, p, seed):
     return X, (y > 0).astype(int) if kind is LaconicClassifier else y
 
 
+@lru_cache
+def fitted_wide(kind, seed):
+    """Return the model of 60 rows of 2000 features; nobody changes it."""
+    return survives(kind(kernel=None), *wide(kind, 60, 2000, seed))
+
+
 @both
 def test_few_features_of_many(kind):
     found, started = 0, time.process_time()
     for seed in range(5):
-        X, y = wide(kind, 60, 2000, seed)
-        model = survives(kind(kernel=None), X, y)
+        X, _ = wide(kind, 60, 2000, seed)
+        model = fitted_wide(kind, seed)
         assert np.count_nonzero(model.coef_) == model.n_relevant_ <= 64
         assert model.get_support().sum() == model.n_relevant_
         size = min(3, len(model.path_) - 1)
@@ -1124,9 +1131,8 @@ def test_few_features_of_many_predict(kind):
     """
     score = []
     for seed in range(5):
-        X, y = wide(kind, 60, 2000, seed)
         X_test, y_test = wide(kind, 500, 2000, 100 + seed)
-        model = kind(kernel=None).fit(X, y)
+        model = fitted_wide(kind, seed)
         assert model.reference_[0].multiple is None
         score.append(model.score(X_test, y_test))
     assert np.mean(score) > (0.82 if kind is LaconicClassifier else 0.95)
@@ -1499,7 +1505,7 @@ def test_bad_settings(kind, settings, fragment):
     assert not [name for name in vars(model) if name.endswith("_") or name.startswith("_")]
     with pytest.raises(NotFittedError):
         model.predict(X)
-    good = kind().fit(X, y)
+    good = deepcopy(fitted(kind, len(y))[2])
     before, said = sorted(vars(good)), says(good, X)
     good.set_params(**settings)
     with pytest.raises(ValueError, match=fragment):

@@ -84,11 +84,11 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
     --------
     >>> import numpy as np
     >>> from laconic import JCFOClassifierCV
-    >>> X = np.random.default_rng(0).normal(size=(150, 10))
-    >>> y = X[:, 3] * X[:, 7] > 0
+    >>> X = np.random.default_rng(0).normal(size=(100, 6))
+    >>> y = X[:, 1] * X[:, 3] > 0
     >>> model = JCFOClassifierCV(selection_rates=[2.0, 8.0], cv=3).fit(X, y)
     >>> model.get_support(indices=True)
-    array([3, 7])
+    array([1, 3])
     """
 
     _estimator: Any = JCFOClassifier
@@ -181,8 +181,8 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
     >>> import numpy as np
     >>> from laconic import JCFORegressorCV
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(100, 10))
-    >>> y = np.sin(2 * X[:, 3]) + 0.1 * rng.normal(size=100)
+    >>> X = rng.normal(size=(60, 5))
+    >>> y = np.sin(2 * X[:, 3]) + 0.1 * rng.normal(size=60)
     >>> JCFORegressorCV(selection_rates=[1.0, 5.0], cv=3).fit(X, y).get_support(indices=True)
     array([3])
     """
