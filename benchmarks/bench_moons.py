@@ -81,11 +81,11 @@ def bars(rows):
     found = []
     for n in rows.sizes():
         for column, what in (("error", "error"), ("log_loss", "log-loss")):
-            part = ratio(*rows.paired(column, JUDGED, "fastrvm", n=n))
-            found.append(Bar(f"{what} / fastrvm's, n = {n:,}", part, "<=", 1.0))
+            part, error = rows.quotient(column, JUDGED, "fastrvm", n=n)
+            found.append(Bar(f"{what} / fastrvm's, n = {n:,}", part, "<=", 1.0, error=error))
             for kind, ours, theirs in BESIDE:
-                part = ratio(*rows.paired(column, ours, theirs, n=n))
-                found.append(Bar(f"{what} / fastrvm's, n = {n:,}, {kind}", part))
+                part, error = rows.quotient(column, ours, theirs, n=n)
+                found.append(Bar(f"{what} / fastrvm's, n = {n:,}, {kind}", part, error=error))
         for ours, kind in ((JUDGED, ""), ("laconic", ", Jeffreys")):
             for theirs in INTERCEPT:
                 speed = ratio(*(rows.median("cpu_seconds", method=m, n=n) for m in (theirs, ours)))
