@@ -64,29 +64,37 @@ def from_dict(data):
 
 @dataclass(frozen=True)
 class Bar:
-    """A measured value beside what is required; without ``bar`` it is there to be read."""
+    """A measured value beside what is required; without ``bar`` it is there to be read.
+
+    With a standard ``error``, a value that misses by less than that is neither above nor below.
+    """
 
     what: str
     value: float | None
     sign: str = ">="
     bar: float | None = None
     unit: str = ""
+    error: float | None = None
 
     @property
     def verdict(self):
-        """Pass, not reached, not measured, or nothing where nothing is required."""
+        """Pass, level, not reached, not measured, or nothing where nothing is required."""
         if self.value is None:
             return "not measured"
         if self.bar is None:
             return ""
-        reached = self.value >= self.bar if self.sign == ">=" else self.value <= self.bar
-        return "pass" if reached else "not reached"
+        missed_by = self.bar - self.value if self.sign == ">=" else self.value - self.bar
+        if missed_by <= 0:
+            return "pass"
+        return "level" if self.error is not None and missed_by < self.error else "not reached"
 
     def cells(self):
         """Return the four texts of a table's row."""
         # Three digits, or as many as it takes to see on which side of the bar a near miss is.
-        near = self.verdict == "not reached" and float(f"{self.value:.3g}") == self.bar
+        missed = self.verdict in ("level", "not reached")
+        near = missed and float(f"{self.value:.3g}") == self.bar
         value = "" if self.value is None else f"{self.value:.{5 if near else 3}g}{self.unit}"
+        value += "" if self.error is None else f" ({self.error:.1g})"
         required = "" if self.bar is None else f"{self.sign} {self.bar:g}{self.unit}"
         return self.what, value, required, self.verdict
 
@@ -119,18 +127,30 @@ class Rows(list):
         values = self.values(column, **description)
         return statistics.fmean(values) if values else None
 
-    def paired(self, column, ours, theirs, **description):
-        """Return the means of two methods over the seeds that both finished, or None twice."""
+    def pairs(self, column, ours, theirs, **description):
+        """Return the values of two methods at each of the seeds that both finished."""
 
         def by_seed(method):
             rows = self.where(method=method, **description)
             return {row["seed"]: row[column] for row in rows if isinstance(row.get(column), int | float)}
 
         mine, other = by_seed(ours), by_seed(theirs)
-        both = sorted(mine.keys() & other.keys())
-        if not both:
-            return None, None
-        return statistics.fmean(mine[s] for s in both), statistics.fmean(other[s] for s in both)
+        return [(mine[seed], other[seed]) for seed in sorted(mine.keys() & other.keys())]
+
+    def paired(self, column, ours, theirs, **description):
+        """Return the means of two methods over the seeds that both finished, or None twice."""
+        pairs = self.pairs(column, ours, theirs, **description)
+        return tuple(map(statistics.fmean, zip(*pairs, strict=True))) if pairs else (None, None)
+
+    def quotient(self, column, ours, theirs, **description):
+        """Return the quotient of two methods' means over the seeds of both, and its standard error."""
+        pairs = self.pairs(column, ours, theirs, **description)
+        quotient = ratio(*self.paired(column, ours, theirs, **description))
+        if quotient is None or len(pairs) < 2:
+            return quotient, None
+        # To first order: what the pairs deviate from the quotient, over the mean below.
+        residual = statistics.stdev(mine - quotient * other for mine, other in pairs)
+        return quotient, residual / len(pairs) ** 0.5 / statistics.fmean(other for _, other in pairs)
 
     def sizes(self, **description):
         """Return the numbers of rows that were tried, ascending."""

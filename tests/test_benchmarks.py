@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -101,6 +102,34 @@ def harness_cell(case, method, **rest):
     from benchmarks._harness import Cell
 
     return Cell(case, method, 10, 2, **rest)
+
+
+def test_a_miss_within_its_standard_error_is_called_level_and_shows_it():
+    harness = importlib.import_module("benchmarks._harness")
+    bar = harness.Bar("error", 1.004, "<=", 1.0, error=0.005)
+    assert bar.cells() == ("error", "1.004 (0.005)", "<= 1", "level")
+    assert harness.Bar("error", 1.006, "<=", 1.0, error=0.005).verdict == "not reached"
+    assert harness.Bar("error", 1.004, "<=", 1.0).verdict == "not reached"
+    assert harness.Bar("error", 0.999, "<=", 1.0, error=0.005).verdict == "pass"
+
+
+def test_the_error_of_a_quotient_is_that_of_repeated_draws():
+    harness = importlib.import_module("benchmarks._harness")
+    rng = np.random.default_rng(0)
+
+    def quotient(draws):
+        theirs = rng.gamma(20.0, size=draws)
+        ours = 0.9 * theirs + rng.normal(size=draws)
+        found = {"ours": ours, "theirs": theirs}
+        return harness.Rows(
+            {"method": method, "seed": seed, "status": "ok", "loss": float(values[seed])}
+            for method, values in found.items()
+            for seed in range(draws)
+        ).quotient("loss", "ours", "theirs")
+
+    found = np.array([quotient(50) for _ in range(300)])
+    assert found[:, 0].mean() == pytest.approx(0.9, abs=0.002)
+    assert found[:, 1].mean() == pytest.approx(found[:, 0].std(), rel=0.15)
 
 
 def test_an_unknown_benchmark_is_said_in_a_sentence(command, capsys):
