@@ -977,6 +977,7 @@ def test_times_and_masked_entries_are_no_numbers(kind):
     for times in (table[["day"]].to_numpy(), table[["since"]].to_numpy()):
         with pytest.raises(ValueError, match=r"X holds times .*days since"):
             kind().fit(times, y)
+    kind().fit(pd.DataFrame(X).set_axis(["a", "b", "c", "_mask"], axis=1), y)
     model = kind().fit(np.ma.masked_array(X, np.zeros_like(X)), y)
     with pytest.raises(ValueError, match="X has masked entries"):
         model.predict(np.ma.masked_array(X, X > 1))

@@ -49,7 +49,7 @@ def naming_columns(X: Any, y: Any = None, numeric: bool = False) -> Iterator[Non
 
 def _check_quantities(X: Any) -> None:
     """Raise where numpy would read numbers that nobody meant: times, and entries that are masked."""
-    if np.ma.is_masked(X):
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):  # pandas may have a column `_mask`
         raise ValueError(
             "X has masked entries, which would be read as if they were not; fill them in first, for "
             "example by X.filled(numpy.nan) and SimpleImputer."
