@@ -23,7 +23,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from laconic import RVMClassifier, RVMRegressor
-from laconic.datasets import load_boston, load_ripley, make_ripley, make_sinc, make_sparse_regression
+from laconic.datasets import (
+    load_boston,
+    load_ripley,
+    make_offset_spirals,
+    make_ripley,
+    make_sinc,
+    make_sparse_regression,
+)
 from laconic.estimators import _relevance
 from laconic.kernels import RBF, Linear, Matern, Polynomial
 from laconic.likelihoods import Gaussian, Logistic
@@ -1109,6 +1116,16 @@ def test_few_rows_of_real_classes_keep_their_kernels(inference, seed):
     model = RVMClassifier(gamma=2.0, inference=inference).fit(X, y)
     assert 0 < model.n_relevant_ < 8
     assert "none is left" not in model.status_.message
+
+
+@pytest.mark.parametrize("inference", ["sequential", "evidence"])
+@pytest.mark.parametrize("seed", [0, 2])
+def test_many_narrow_kernels_that_win_little_each_are_kept(inference, seed):
+    X, y = make_offset_spirals(160, random_state=seed)
+    X_test, y_test = make_offset_spirals(1_000, random_state=100 + seed)
+    model = RVMClassifier(gamma=2.0, inference=inference, fit_intercept=False).fit(X, y)
+    assert "none is left" not in model.status_.message
+    assert model.score(X_test, y_test) > 0.8
 
 
 def test_values_that_are_noise_are_predicted_by_their_mean():
