@@ -759,6 +759,67 @@ def test_deviations_of_a_regressor_are_the_reference_s_at_rows_not_seen(n_featur
     assert divergence(model, X[60:]) < 0.25
 
 
+def explicit_process(model, X, y, new):
+    """Prior variance, and latent mean and variance at new rows, of the dense process by its matrices."""
+    K = kernel_matrix(model, X, X)
+    reference, noise = model.reference_[0], Gaussian(model.noise_variance_, estimate=False)
+    height = 1 / alpha_of(reference.multiple, np.linalg.cholesky(K + 1e-9 * np.eye(len(X))), y, noise)
+    k = kernel_matrix(model, new, X, X.std(axis=0)).T
+    flat = 1e6 * height  # of the intercept
+    S = height * K + flat + model.noise_variance_ * np.eye(len(X))
+    seen = np.linalg.solve(S, np.column_stack([y, (height * k + flat).T]))
+    v = height + flat - np.einsum("ij,ji->i", height * k + flat, seen[:, 1:])
+    return height, (height * k + flat) @ seen[:, 0], v
+
+
+def test_far_from_its_kernels_a_regression_is_as_unsure_as_a_dense_process():
+    """The weights on kept kernels say nothing there: they were surest where nothing is known."""
+    X, y, model = fitted(LaconicRegressor)
+    far = np.array([[100.0, 0.0], [0.0, -100.0], [30.0, 30.0]])
+    height, _, v = explicit_process(model, X, y, np.concatenate([X, far]))
+    np.testing.assert_allclose(v[: len(X)], model.reference_[0].v, rtol=0.01)
+    dense, std = np.sqrt(v[len(X) :] + model.noise_variance_), model.predict_dist(far)[1]
+    assert (std > 0.99 * dense).all()
+    assert (std < 1.3 * dense).all()
+    assert (std**2 > height).all()
+    low, high = model.predict_interval(far)
+    np.testing.assert_allclose(high - low, 2 * 1.959964 * std, rtol=1e-6)
+    for k in (model.n_relevant_ // 2, model.n_relevant_ + 3):
+        assert (model.with_kernels(k).predict_dist(far)[1] > 0.9 * dense).all()
+
+
+def test_what_is_added_is_the_prior_s_variance_given_the_kept_rows():
+    X, _, model = fitted(LaconicRegressor)
+    new = np.random.default_rng(2).normal(size=(50, 2)) * 2
+    unit = X.std(axis=0)
+    M, far = model.relevance_vectors_, model._beyond
+    K, k = kernel_matrix(model, M, M, unit), kernel_matrix(model, new, M, unit)
+    given = 1 - np.einsum("ji,ji->i", k, np.linalg.solve(K + 1e-6 * np.eye(len(M)), k))
+    added = far.variance(model.basis_.columns(new)[:, model._columns[0]])
+    np.testing.assert_allclose(added, far.height * given**far.power, rtol=1e-4, atol=1e-9 * far.height)
+    assert far.variance(model.basis_.columns(M)[:, model._columns[0]]).max() < 1e-4 * far.height
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_far_from_the_others_do_not_surprise_a_regression(seed):
+    """Where features have long tails many new rows are far from all kept kernels."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(2, size=(1150, 3))
+    y = np.tanh(X[:, 0]) + np.sin(X[:, 1]) + 0.3 * rng.normal(size=1150)
+    model = LaconicRegressor().fit(X[:150], y[:150])
+    m, v = model.reference_[0].latent(X[150:])
+    dense = model.likelihoods_[0].predictive(y[150:], m, v).mean()
+    assert model.log_density(X[150:], y[150:]).mean() > dense - 0.05
+
+
+def test_among_the_rows_a_regression_is_no_less_sure_than_it_was():
+    X, y = make_friedman1(1200, noise=1.0, random_state=0)
+    model = LaconicRegressor().fit(X[:200], y[:200])
+    said = model.log_density(X[200:], y[200:]).mean()
+    model._beyond = None
+    assert said > model.log_density(X[200:], y[200:]).mean() - 0.005
+
+
 @both
 def test_longer_paths_lose_less(kind):
     X, _, model = fitted(kind)
@@ -1693,6 +1754,7 @@ def test_a_slim_model_says_the_same(kind, kernel):
     weight = np.append(0.0, np.ones(59))  # a row that is no row
     model = kind(kernel).fit(X, y, sample_weight=weight)
     slim = pickle.loads(pickle.dumps(model.slim()))
+    X = np.concatenate([X, 10 * X])
     np.testing.assert_array_equal(says(slim, X), says(model, X))
     np.testing.assert_array_equal(slim.relevance_, model.relevance_)
     assert slim.status_ == model.status_

@@ -18,10 +18,12 @@ from ..basis.kernel import distinct_rows
 from ..design import DenseDesign, build_design
 from ..priors import Jeffreys
 from ..solvers import Problem, Record, Status
+from ._beyond import Beyond
 from ._callbacks import begin_reports
 from ._choice import choose
 from ._family import Coordinates, Family
 from ._fit import Fit
+from ._model import Widen
 from ._path import Answer, Path, Point, allowance
 from ._projected import ProjectedModel
 from ._reference import CLEAR, FeatureMap, KernelMap, Reference, as_dense
@@ -45,6 +47,9 @@ class LaconicBase(ProjectedModel):
     tolerance: Any
     weigh_features: bool
     n_features_in_: int
+
+    # What models that were saved before there was such a thing do not have.
+    _beyond: Beyond | None = None
 
     # Of a polynomial kernel by name, as everywhere.
     degree = 3
@@ -266,6 +271,14 @@ class LaconicBase(ProjectedModel):
                 )
                 history = []  # is told once
         self._publish(fits, self._built.basis, self._built.centre, self._built.note)
+        self._beyond = Beyond.at(self._paths[0], sizes[0], self._built.basis)
+
+    def _latents_at(self, X: Any, widen: Widen | None = None) -> tuple[Array, Array]:
+        return super()._latents_at(X, widen if self._beyond is None else self._widen)
+
+    def _widen(self, X: Any, Phi: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        beyond: Any = self._beyond
+        return m, v + beyond.variance(Phi)
 
     def with_kernels(self, k: int) -> Self:
         """Return the model with this many kernels (or features for each output), without refitting.

@@ -42,12 +42,12 @@ def most_kept(n_rows: int, n_outputs: int) -> int:
     return _NO_MORE if n_outputs > 1 else min(max(_MOST, n_rows // _ROWS_EACH), _NO_MORE)
 
 
-def rows_to_judge(latent: Array) -> Index:
+def rows_to_judge(latent: Array, most: int | None = None) -> Index:
     """Return the rows that judge: all, or many at even steps from the lowest latent to the highest."""
-    n = latent.size
-    if n <= _JUDGES:
+    n, most = latent.size, most or _JUDGES
+    if n <= most:
         return np.arange(n)
-    return np.sort(np.argsort(latent, kind="stable")[np.linspace(0, n - 1, _JUDGES).astype(np.intp)])
+    return np.sort(np.argsort(latent, kind="stable")[np.linspace(0, n - 1, most).astype(np.intp)])
 
 
 class Point(NamedTuple):
@@ -68,6 +68,8 @@ class Path:
     posteriors: list[list[GaussianPosterior]]  # of each size, one for each output
     nats: Array
     whole: bool = True  # whether it ended by itself, and not because no more columns were allowed
+    height: float = 0.0  # of the prior where no kernel reaches, if that is known, and
+    powers: Array | None = None  # how it is come to from each size (Beyond)
 
     def message(self, size: int, kind: str, tolerance: float, price: float) -> str:
         """Return what the model of a size loses in words, and what to do if that is too much."""
@@ -86,7 +88,8 @@ class Path:
         """Return the path up to this size."""
         end = size + 1
         columns, posteriors, nats = self.columns[:end], self.posteriors[:end], self.nats[:end]
-        return replace(self, columns=columns, posteriors=posteriors, nats=nats)
+        powers = None if self.powers is None else self.powers[:end]
+        return replace(self, columns=columns, posteriors=posteriors, nats=nats, powers=powers)
 
     def without_reference(self, used: Index) -> Path:
         """Return the path without its references, on these columns, which are all that it needs."""

@@ -10,9 +10,11 @@ import numpy as np
 
 from .._protocols import Array, Index
 from ..design import Built, DenseDesign
+from ..likelihoods import Binary
 from ..posterior import GaussianPosterior
 from ..projection import Elsewhere, Projection, best_columns
 from ..solvers import Problem
+from ._beyond import reaching
 from ._model import KernelModel
 from ._path import Path, most_kept, rows_to_judge
 from ._reference import Reference
@@ -115,7 +117,9 @@ class ProjectedModel(KernelModel):
         path = project(most)
         # Those that were looked at beyond what may be kept are kept where they are sorely missed.
         spared = self.max_kernels is None and len(columns) > most + 1
-        return project(_LOOK_FURTHER * most) if spared and self._is_poor(path, share) else path
+        path = project(_LOOK_FURTHER * most) if spared and self._is_poor(path, share) else path
+        classes = isinstance(references[0].likelihood, Binary)
+        return path if classes else reaching(path, dense.weight, built)
 
     def _row_precision(self, reference: Reference, weight: Array, share: Array) -> Array:
         """Return with which precision the latent counts at each row, never none."""

@@ -223,7 +223,9 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
 
     The regression twin of :class:`LaconicClassifier`: a dense reference with noise and precision by the
     evidence, projected onto the fewest kernels whose predictions stay within ``tolerance`` nats per
-    observation of the reference's. The posterior of the weights is the reference's, projected too.
+    observation of the reference's. The posterior of the weights is the reference's, projected too; to
+    the variance of the latent comes what the process has under its prior where those kernels do not
+    reach, so that error bars grow away from the data.
 
     Parameters
     ----------

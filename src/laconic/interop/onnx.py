@@ -198,7 +198,7 @@ def _predictions(model: Any, X: Tensor, std: bool) -> Results:
     if std:
         v = _variances(model, Phi, X)
         v = zeros(X, model.n_features_in_) if v is None else v
-        v = _augmented(model, X, Phi, v)
+        v = _beyond(model, Phi, _augmented(model, X, Phi, v))
         results["std"] = ((v + float(model.noise_variance_)).sqrt().flat(), None, None)
     return results
 
@@ -268,6 +268,19 @@ def _augmented(model: Any, X: Tensor, Phi: Tensor, v: Tensor) -> Tensor:
             e = e - (away * (k @ (extra.gain @ turn).T)).sum()
     widened: Tensor = v + e * e / known.at_least(float(np.finfo(X.graph.dtype).tiny))
     return widened
+
+
+def _beyond(model: Any, Phi: Tensor, v: Tensor) -> Tensor:
+    """Return the variance with what the prior has where kernels do not reach, where that is known."""
+    extra: Any = getattr(model, "_beyond", None)
+    if extra is None:
+        return v
+    size = extra.triangle.lower.shape[0]
+    if not size:
+        return v + float(extra.height)
+    reached = _part(model, Phi, 0) @ extra.triangle.solve(np.eye(size)).T
+    lacking = (1.0 - (reached * reached).sum()).at_least(0.0)
+    return v + Phi.graph.op("Pow", lacking, float(extra.power)) * float(extra.height)
 
 
 # ---- classes ------------------------------------------------------------------------------
