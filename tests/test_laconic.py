@@ -640,8 +640,10 @@ def test_near_copies_of_rows_do_not_make_a_regressor_believe_in_no_noise():
 def test_near_copies_count_as_one_row_in_any_order():
     rng = np.random.default_rng(0)
     X, y = nearly_repeated(rng.normal(size=(60, 4))), np.repeat(np.sign(rng.normal(size=60)), 4)
-    kept, rows, weight, (targets,) = merge_near_copies(X, np.ones(240), [y])
-    assert sorted(kept // 4) == list(range(60)) and (weight == 4).all()
+    kept, rows, weight, (targets,), copies = merge_near_copies(X, np.ones(240), [y])
+    np.testing.assert_array_equal(kept[copies] // 4, np.arange(240) // 4)
+    assert sorted(kept // 4) == list(range(60))
+    assert (weight == 4).all()
     np.testing.assert_array_equal(rows, X[kept])
     np.testing.assert_array_equal(targets, y[kept])
     order = rng.permutation(240)

@@ -33,6 +33,7 @@ class Rows(NamedTuple):
     X: Any
     weight: Array
     targets: Sequence[Array]
+    copies: Index  # which of them each of all rows is
 
 
 def merge_copies(X: Any, weight: Array, targets: Sequence[Array]) -> Rows:
@@ -43,7 +44,7 @@ def merge_copies(X: Any, weight: Array, targets: Sequence[Array]) -> Rows:
     """
     first, copies = distinct_rows(X)
     if first.size == copies.size:
-        return Rows(first, X, weight, targets)
+        return Rows(first, X, weight, targets, copies)
     first, copies = distinct_rows(np.column_stack([copies, *targets]))
     return _merged(X, weight, targets, first, copies)
 
@@ -60,7 +61,21 @@ def merge_near_copies(X: Any, weight: Array, targets: Sequence[Array]) -> Rows:
         copies = _bunches(apart, targets)
         if copies is not None:
             return _merged(X, weight, targets, _middles(apart, copies), copies)
-    return Rows(np.arange(weight.size), X, weight, targets)
+    every = np.arange(weight.size)
+    return Rows(every, X, weight, targets, every)
+
+
+def sets_of_copies(X: Any, targets: Sequence[Array]) -> Index:
+    """Return for each row the set of copies that it is in, near ones included.
+
+    Where rows that are alike disagree each is a set of its own: they are few possible rows, each seen
+    many times, and one tells nothing of the next that would not be known anyway.
+    """
+    exact = merge_copies(X, np.ones(X.shape[0]), targets)
+    if distinct_rows(exact.X)[0].size < exact.kept.size:
+        return np.arange(X.shape[0])
+    near = merge_near_copies(exact.X, exact.weight, exact.targets)
+    return np.asarray(near.copies[exact.copies])
 
 
 def _distances(X: Any) -> Array:
@@ -112,4 +127,4 @@ def _middles(apart: Array, copies: Index) -> Index:
 def _merged(X: Any, weight: Array, targets: Sequence[Array], first: Index, copies: Index) -> Rows:
     """Return the first of each set of copies with the weights of all."""
     together = np.bincount(copies, weight).astype(weight.dtype)
-    return Rows(first, X[first], together, [y[first] for y in targets])
+    return Rows(first, X[first], together, [y[first] for y in targets], copies)

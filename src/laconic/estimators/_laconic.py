@@ -125,7 +125,7 @@ class LaconicBase(ProjectedModel):
     def _solve(self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> None:
         """Fit a reference for every output, project it, and publish what is needed of it."""
         for merge in (merge_copies, merge_near_copies):
-            kept, X, weight, targets = merge(X, weight, targets)
+            kept, X, weight, targets, _ = merge(X, weight, targets)
             self._rows = self._rows[kept]
         weight = self._counted(X, weight)
         began = time.perf_counter()
