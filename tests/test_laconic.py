@@ -1019,13 +1019,24 @@ def test_features_far_from_zero(kernel, shift):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", None])
-@pytest.mark.parametrize(("scale", "shift"), [(1e-3, 0.0), (1e3, -5.0), (-1.0, 1e3), (1e-6, 1.0)])
+@pytest.mark.parametrize(
+    ("scale", "shift"), [(1e-3, 0.0), (1e3, -5.0), (-1.0, 1e3), (1e-6, 1.0), (1e60, 0.0)]
+)
 def test_units_of_the_targets(kernel, scale, shift):
     X, y = data(LaconicRegressor, 60)
     mean, std = LaconicRegressor(kernel).fit(X, y).predict_dist(X)
     other = LaconicRegressor(kernel).fit(X, scale * y + shift).predict_dist(X)
     np.testing.assert_allclose((other[0] - shift) / scale, mean, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(other[1] / abs(scale), std, rtol=1e-4)
+
+
+def test_targets_far_from_zero_may_weigh_features():
+    """Four digits are left of their differences, which were taken as if there were sixteen."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = 1000 + 1e-9 * (X[:, 0] + 0.1 * np.random.default_rng(1).normal(size=200))
+    model = LaconicRegressor().fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert np.isfinite(model.feature_scales_).all()
 
 
 @pytest.mark.parametrize("kernel", ["rbf", None])
