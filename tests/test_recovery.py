@@ -12,7 +12,7 @@ from laconic.datasets import (
     make_sparse_classification,
     make_sparse_regression,
 )
-from laconic.solvers import EM, Newton
+from laconic.solvers import EM, Accelerated, Newton
 
 SEEDS = range(10)
 N_SPLITS = 20
@@ -35,9 +35,10 @@ def test_the_support_of_a_regression_is_recovered(rho):
     assert wrong <= 0.5, counts
 
 
-def test_a_feature_that_the_start_has_cancelled_comes_back():
+@pytest.mark.parametrize("solver", ["auto", Accelerated(Newton())])
+def test_a_feature_that_the_start_has_cancelled_comes_back(solver):
     X, y, coef = make_sparse_regression(150, 500, n_relevant=10, rho=0.7, random_state=1000)
-    assert found(SparseBayesRegressor().fit(X, y), coef) == (10, 0)
+    assert found(SparseBayesRegressor(solver=solver).fit(X, y), coef) == (10, 0)
 
 
 @pytest.mark.parametrize("seed", [1014, 1016])

@@ -228,7 +228,7 @@ def test_outliers_cost_little_and_nothing_is_lost_without(make):
 
 def test_search_is_judged_by_its_own_density():
     X, y, _ = sinc(500, wild=0.1, n=100)
-    settings = {"kernel": "rbf", "shapes": [0.5, 2.0], "gammas": [0.05, 0.2, 5.0]}
+    settings = {"kernel": "rbf", "shapes": [0.5, 2.0], "gammas": [0.05, 0.2, 5.0], "cv": 5}
     robust = SparseBayesRegressorCV(likelihood="student", **settings).fit(X, y)
     plain = SparseBayesRegressorCV(**settings).fit(X, y)
     assert error(robust) < 0.6 * error(plain)

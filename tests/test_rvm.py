@@ -421,6 +421,15 @@ def test_augmentation_in_blocks(monkeypatch):
         np.testing.assert_allclose(one, other, rtol=1e-8)
 
 
+@pytest.mark.parametrize("inference", ["sequential", "evidence", "variational"])
+def test_the_unit_of_the_target_may_be_any(inference):
+    X, y = make_sinc(60, random_state=0)
+    mean, std = RVMRegressor(gamma=0.1, inference=inference).fit(X, y).predict_dist(X)
+    scaled = RVMRegressor(gamma=0.1, inference=inference).fit(X, 1e50 * y).predict_dist(X)
+    np.testing.assert_allclose(scaled[0] / 1e50, mean, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(scaled[1] / 1e50, std, rtol=1e-3)
+
+
 def test_error_bars_do_not_know_the_units():
     X, y = make_sinc(60, random_state=2)
     new = np.linspace(-20, 20, 50)[:, None]

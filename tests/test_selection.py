@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, PredefinedSplit, StratifiedKFold
 
 from laconic import (
+    JCFOClassifierCV,
     SparseBayesClassifier,
     SparseBayesClassifierCV,
     SparseBayesRegressor,
@@ -26,9 +27,11 @@ from laconic.datasets import (
 )
 from laconic.inspection import SparsityPathDisplay
 from laconic.priors import GeneralizedGaussian
+from laconic.selection import _jcfo_search, _search
 from laconic.selection._candidates import width_grid
 from laconic.selection._confidence import AS_THEY_ARE, Said
-from laconic.selection._path import Trial, Tried
+from laconic.selection._folds import draw_folds
+from laconic.selection._path import Data, Trial, Tried
 from laconic.selection._race import Runner, thin_out
 
 SHAPES = [0.5, 1.0, 2.0]
@@ -393,3 +396,69 @@ def test_the_path_is_drawn(searched):
     figure, ax = plt.subplots()
     assert display.plot(ax=ax).figure_ is figure
     plt.close("all")
+
+
+@pytest.mark.parametrize("kind", [SparseBayesClassifierCV, SparseBayesRegressorCV])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_order_of_the_rows_does_not_choose_the_model(kind, sparse):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(60, 2)), rng.integers(0, 2, size=60)])
+    y = X[:, 0] ** 2 + 0.5 * rng.normal(size=60)
+    y = y > 1 if kind is SparseBayesClassifierCV else y
+    drawn = []
+    for order in (np.arange(60), np.argsort(X[:, 0]), rng.permutation(60)):
+        rows = csr_array(X[order]) if sparse else X[order] * [1.0, 1e6, 1e-6]
+        data = Data(rows, y[order], np.ones(60))
+        drawn.append([set(order[test]) for _, test in draw_folds(None, data, None, y.dtype == bool)])
+    assert drawn[0] == drawn[1] == drawn[2]
+    assert [len(fold) for fold in drawn[0]] == [12] * 5 or y.dtype == bool
+
+
+def test_a_sorted_table_is_not_judged_where_it_has_no_rows():
+    X = np.linspace(-10, 10, 60)[:, None]
+    y = np.sinc(X[:, 0] / np.pi) + 0.1 * np.random.default_rng(0).normal(size=60)
+    order = np.random.default_rng(1).permutation(60)
+    ours, theirs = (
+        SparseBayesRegressorCV([0.5], kernel="rbf").fit(X[rows], y[rows])
+        for rows in (slice(None), order)
+    )
+    assert ours.best_params_ == theirs.best_params_
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("away", [0.0, 1e-3])
+def test_copies_of_a_row_are_left_out_together(away):
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(rng.normal(size=(50, 3)), 3, axis=0), np.repeat(rng.integers(0, 2, size=50), 3)
+    X += away * rng.normal(size=X.shape)
+    for a, b in draw_folds(None, Data(X, y, np.ones(150)), None, True):
+        assert not set(a // 3) & set(b // 3)
+        assert sorted([*a, *b]) == list(range(150))
+
+
+def test_rows_that_are_alike_and_disagree_are_left_out_one_by_one():
+    X, y = np.repeat(np.eye(4), 25, axis=0), np.tile([0, 1, 1, 1, 0], 20)
+    for a, b in draw_folds(None, Data(X, y, np.ones(100)), None, True):
+        assert len(np.unique(X[a], axis=0)) == len(np.unique(X[b], axis=0)) == 4
+
+
+@pytest.mark.parametrize("kind", [SparseBayesClassifierCV, SparseBayesRegressorCV, JCFOClassifierCV])
+def test_groups_are_never_on_both_sides(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(60, 2)), rng.permutation(np.arange(60) % 12)
+    y = X[:, 0] if kind is SparseBayesRegressorCV else X[:, 0] > 0
+    drawn, module = [], _jcfo_search if kind is JCFOClassifierCV else _search
+
+    def remembered(*asked):
+        drawn.extend(draw_folds(*asked))
+        return drawn
+
+    monkeypatch.setattr(module, "draw_folds", remembered)
+    own = {"selection_rates": [1.0]} if kind is JCFOClassifierCV else {"shapes": [1.0]}
+    for cv, folds in ((None, 5), (3, 3), (GroupKFold(4), 4)):
+        drawn.clear()
+        kind(**own, cv=cv).fit(X, y, groups=groups)
+        assert len(drawn) == folds
+        assert all(not set(groups[a]) & set(groups[b]) for a, b in drawn)
+    with pytest.raises(ValueError, match="groups must name the group of each of the 60 rows"):
+        kind(**own).fit(X, y, groups=groups[:5])

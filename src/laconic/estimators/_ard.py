@@ -65,7 +65,10 @@ class Evidence:
             total = float(half @ pull)
             P -= np.outer(pull, pull / total)
             log_det, free = log_det + np.log(total), free - 1
-        t = half * search.targets[0]
+        y = search.targets[0]
+        if search.intercept:  # P takes out any constant; a large one would take all digits with it
+            y = y - np.average(y, weights=search.weight)
+        t = half * y
         pull = P @ t
         left = max(float(t @ pull), np.finfo(float).tiny)
         W = 0.5 * half[:, None] * ((free / left) * np.outer(pull, pull) - P) * half

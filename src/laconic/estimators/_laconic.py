@@ -21,13 +21,13 @@ from ..solvers import Problem, Record, Status
 from ._beyond import Beyond
 from ._callbacks import begin_reports
 from ._choice import choose
+from ._copies import merge_copies, merge_near_copies
 from ._family import Coordinates, Family
 from ._fit import Fit
 from ._model import Widen
 from ._path import Answer, Path, Point, allowance
 from ._projected import ProjectedModel
 from ._reference import CLEAR, FeatureMap, KernelMap, Reference, as_dense
-from ._validation import merge_copies
 from ._wide import are_few, is_clear, is_wide, left_out_by_parts
 
 # How much of a kernel matrix the reference and the search for columns may miss.
@@ -129,8 +129,10 @@ class LaconicBase(ProjectedModel):
 
     def _solve(self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> None:
         """Fit a reference for every output, project it, and publish what is needed of it."""
-        kept, X, weight, targets = merge_copies(X, weight, targets)
-        self._rows, weight = self._rows[kept], self._counted(X, weight)
+        for merge in (merge_copies, merge_near_copies):
+            kept, X, weight, targets, _ = merge(X, weight, targets)
+            self._rows = self._rows[kept]
+        weight = self._counted(X, weight)
         began = time.perf_counter()
         taken = self._best_answer(X, weight, targets, likelihood)
         self._put_together(taken.references, targets, weight)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, timedelta
 from typing import Any
@@ -13,8 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_sample_weight
 
 from .._component import is_name, is_number, is_positive, unknown
-from .._protocols import Array, Index
-from ..basis.kernel import distinct_rows
+from .._protocols import Array
 
 # What rows may be: doubles or floats as they come, sparse by rows.
 ROWS: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr"}
@@ -225,19 +224,3 @@ def _total_variance(X: Any, weight: Array) -> float:
     variance = variance if variance > (8 * np.finfo(float).eps * mean) ** 2 else 1.0
     # gamma = 1 / variance must itself stay in range.
     return float(np.clip(variance * unit * unit, 1e-300, 1e300)) if unit < 1e150 else 1e300
-
-
-def merge_copies(
-    X: Any, weight: Array, targets: Sequence[Array]
-) -> tuple[Index, Any, Array, Sequence[Array]]:
-    """Return rows that are alike, targets too, as one with their weights added: which, and those.
-
-    Whatever looks at some of the rows, or puts them into halves, then sees a repeated row as it sees a
-    weight.
-    """
-    first, copies = distinct_rows(X)
-    if first.size == copies.size:
-        return first, X, weight, targets
-    first, copies = distinct_rows(np.column_stack([copies, *targets]))
-    together = np.bincount(copies, weight).astype(weight.dtype)
-    return first, X[first], together, [y[first] for y in targets]

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._protocols import Array, Likelihood
 from ..linalg import Quadratic, Ridge, ridge
+from ..magnitude import LARGEST
 from ..solvers import Problem
 from ..solvers._problem import lifted
 
@@ -23,8 +24,8 @@ _ROUNDING = 1e-16
 # The least degrees of freedom that a residual is credited with, as a part of the observations.
 _LEFT = 0.1
 # The least curvature of a row as a part of its own slope, for when all are saturated: no target beyond
-# 1e30.
-_SHORTEST = 1e-30
+# what may be squared.
+_SHORTEST = 1 / LARGEST
 
 Solve = Callable[..., Ridge]
 

@@ -8,11 +8,10 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold, check_cv
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._component import is_jobs, is_switch
-from .._protocols import Array, Index
+from .._protocols import Array
 from ..estimators._predictions import as_targets
 from ..estimators._validation import ROWS, all_or_nothing, check_one_kind, entries_once, naming_columns
 from ._confidence import AS_THEY_ARE, FACTORS, WORST, Judge, Said, hear_labels
@@ -40,13 +39,13 @@ class Search(BaseEstimator):  # type: ignore[misc]
     def _hear(self, model: Any, X: Any, y: Any, weight: Array) -> Said:
         return Said(self._log_p(model, X, y)[None], weight)
 
-    def _search(self, X: Any, y: Any, sample_weight: Any) -> float:
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> float:
         raise NotImplementedError
 
     def _trust(self, factor: float) -> None:
         """Take in what the variances of the chosen model are to be multiplied by: of values, one."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose, and fit what was chosen on all rows.
 
         Parameters
@@ -57,13 +56,16 @@ class Search(BaseEstimator):  # type: ignore[misc]
             Labels of a classifier, targets of a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
             Of the rows, in fits and in the log score alike.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of a group, such as several of one patient, are never on both sides of a fold: a number
+            of folds, or None, then is that many of groups, and a splitter of scikit-learn gets them.
 
         Returns
         -------
         self
         """
         with all_or_nothing(self):
-            self._trust(self._search(X, y, sample_weight))
+            self._trust(self._search(X, y, sample_weight, groups))
         return self
 
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> Data:
@@ -86,39 +88,6 @@ class Search(BaseEstimator):  # type: ignore[misc]
         return Data(
             rows, targets, _check_sample_weight(sample_weight, rows, dtype=np.float64, copy=True)
         )
-
-    def _folds(self, data: Data) -> list[tuple[Index, Index]]:
-        """Return the rows to learn from and to judge by, or say why they cannot be drawn."""
-        splitter = check_cv(self.cv, data.y, classifier=self._classifies)
-        # No fold is made of rows that were not seen, of weight zero; folds that name rows stay.
-        named = isinstance(splitter, PredefinedSplit) or np.iterable(self.cv)
-        rows = np.arange(data.y.size) if named else np.flatnonzero(data.weight)
-        drawn, n = data if named or data.weight.all() else data.rows(rows), rows.size
-        if isinstance(splitter, KFold | StratifiedKFold) and n < splitter.n_splits:
-            raise ValueError(
-                f"Cross-validation with {splitter.n_splits} folds needs at least as many rows, got "
-                f"n_samples={n}; give more rows or a smaller cv."
-            )
-        try:
-            folds = [(rows[a], rows[b]) for a, b in splitter.split(drawn.X, drawn.y)]
-        except (TypeError, IndexError) as error:
-            raise ValueError(
-                f"cv must yield pairs of indices of the {n} rows, those to learn from and those to "
-                f"judge by, got {self.cv!r}."
-            ) from error
-        if not folds:
-            raise ValueError(f"cv={self.cv!r} holds no folds; give a number of them, such as 5.")
-        if not all(data.weight[test].any() for _, test in folds):
-            raise ValueError("All rows that a fold judges by have weight zero; give other folds.")
-        seen = data.weight != 0
-        if self._classifies and any(np.unique(data.y[a][seen[a]]).size < 2 for a, _ in folds):
-            classes, counts = np.unique(data.y[seen], return_counts=True)
-            raise ValueError(
-                f"Without one of the folds only one class is left to learn from: class "
-                f"{classes.tolist()[counts.argmin()]!r} has n_samples={counts.min()}; give more of it "
-                f"or another cv."
-            )
-        return folds
 
     def _judge(self, template: Any) -> Judge:
         """Return how candidates are scored: as they are, by their log probabilities or as is asked."""

@@ -26,6 +26,7 @@ from ..solvers import Record
 from ._base import Search
 from ._candidates import check_values
 from ._confidence import Judge, settle
+from ._folds import draw_folds
 from ._path import Data, Trial, Tried
 from ._race import Contestant, is_behind, thin_out
 
@@ -88,13 +89,13 @@ class JCFOSearch(SelectorMixin, Search):  # type: ignore[misc]
         shared = set(own) & set(theirs) - {"callbacks"}
         return clone(self._estimator(**{name: own[name] for name in shared}))
 
-    def _search(self, X: Any, y: Any, sample_weight: Any) -> float:
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> float:
         """Choose and fit; return what the variances of the chosen model are to be multiplied by."""
         callbacks = check_callbacks(self.callbacks)
         data, template = self._rows(X, y, sample_weight), self._template()
         asked: Asked = template._question(*data)  # judges everything but the grid
         grid = self._grid(asked)
-        folds, judge = self._folds(data), self._judge(template)
+        folds, judge = draw_folds(self.cv, data, groups, self._classifies), self._judge(template)
         handicap = self._handicap(grid, float(data.weight.sum()))
         runners = [Priced(rates, price) for rates, price in zip(grid, handicap, strict=True)]
         began = time.perf_counter()

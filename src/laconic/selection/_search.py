@@ -20,6 +20,7 @@ from ..priors import GeneralizedGaussian
 from ..solvers import Record
 from ._base import Search
 from ._candidates import check_values, path_of, width_grid
+from ._folds import draw_folds
 from ._path import Data, Trial, weigh
 from ._race import Race, Runner
 
@@ -53,7 +54,7 @@ class SparseBayesSearch(Search):
         kind: Any = self._estimator
         return clone(kind(GeneralizedGaussian(), **{name: own[name] for name in shared}))  # type: ignore[no-any-return]
 
-    def _search(self, X: Any, y: Any, sample_weight: Any) -> float:
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> float:
         """Choose and fit; return what the variances of the chosen model are to be multiplied by."""
         report = self._reporter()
         data, template = self._rows(X, y, sample_weight), self._template()
@@ -66,7 +67,7 @@ class SparseBayesSearch(Search):
                 for trials in found:
                     report(trials)
             else:
-                race = self._race(template, data, report)
+                race = self._race(template, data, groups, report)
                 race.run(paths)
                 found = [race.trials(runner) for runner in chain(*paths)]
         runners = [*chain(*paths)]
@@ -131,12 +132,13 @@ class SparseBayesSearch(Search):
             raise unknown("criterion", str(self.criterion), ["cv", "evidence"])
         return self.criterion == "evidence"
 
-    def _race(self, template: SparseBayesBase, data: Data, report: Report) -> Race:
+    def _race(self, template: SparseBayesBase, data: Data, groups: Any, report: Report) -> Race:
         """Return the folds and the rules."""
         judge = self._judge(template)
         allowed = None if self.one_standard_error else self._allowed()
         thins = self.race and judge.by_rows
-        return Race(template, data, self._folds(data), judge, thins, allowed, self.n_jobs, report)
+        folds = draw_folds(self.cv, data, groups, self._classifies)
+        return Race(template, data, folds, judge, thins, allowed, self.n_jobs, report)
 
     def _allowed(self) -> float:
         """Return by how many nats in all the best candidate may be better than a sparser one."""

@@ -41,7 +41,8 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
         As in :class:`~laconic.SparseBayesClassifier`; candidates are solved to 1e-4 nats per
         observation, the chosen one to ``tol``.
     cv : int, splitter, iterable or None, default=None
-        As in scikit-learn; None is 5 stratified folds.
+        As in scikit-learn; None is 5 stratified folds, the same in whatever order the rows come, with
+        copies of a row in one of them.
     scoring : None, str or callable, default=None
         None is the mean log probability of the label, rows weighted: minus the log-loss, of models as
         sure of themselves as the rows left out allow (``variance_factor_``). Any other takes the models

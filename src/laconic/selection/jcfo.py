@@ -39,7 +39,8 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
     fit_intercept, penalize_intercept, max_iter, tol, class_weight, random_state
         As in :class:`~laconic.JCFOClassifier`.
     cv : int, splitter, iterable or None, default=None
-        As in scikit-learn; None is 5 stratified folds.
+        As in scikit-learn; None is 5 stratified folds, the same in whatever order the rows come, with
+        copies of a row in one of them.
     scoring : None, str or callable, default=None
         None is the mean log probability of the label, rows weighted: minus the log-loss, of models as
         sure of themselves as the rows left out allow (``variance_factor_``). Any other takes the models
@@ -163,7 +164,8 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
     fit_intercept, penalize_intercept, max_iter, tol, random_state
         As in :class:`~laconic.JCFORegressor`.
     cv : int, splitter, iterable or None, default=None
-        As in scikit-learn; None is 5 folds.
+        As in scikit-learn; None is 5 folds, the same in whatever order the rows come, with copies of a
+        row in one of them.
     scoring : None, str or callable, default=None
         None is the mean log density of the target under the predictive distribution, rows weighted.
     one_standard_error : bool, default=True

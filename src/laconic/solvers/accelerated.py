@@ -83,6 +83,11 @@ class Accelerated(Component):
         """Whether the solver's kernels are exchanged for better ones in the end."""
         return bool(getattr(self._inner, "exchanges", False))
 
+    @property
+    def looks_again(self) -> bool:
+        """Whether the solver looks again for columns that its start has left out."""
+        return bool(getattr(self._inner, "looks_again", False))
+
     def rank_tol(self, prior: Prior) -> float:
         """Return how much of a kernel matrix its factors may miss: what the solver itself allows."""
         return rank_tolerance(self._inner, prior)
