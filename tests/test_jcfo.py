@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from laconic import JCFOClassifier, JCFORegressor
@@ -233,6 +234,40 @@ def test_from_scales_that_are_given_there_is_no_restart(starts):
     assert "from these initial_scales" in model.status_.message
 
 
+@pytest.mark.parametrize("seed", [100, 103, 108])
+def test_a_smooth_model_does_not_hide_a_feature_that_bends_the_boundary(seed):
+    # Among noise two moons are nearly a line in the second feature: a smooth optimum, far from the best.
+    X, y = make_moons(200, noise=0.25, random_state=seed)
+    X = np.hstack([X, np.random.default_rng(seed).normal(size=(200, 18))])
+    known = np.where(np.arange(20) < 2, 1.0, 1e-3)
+    informed = JCFOClassifier(weight_rate=1.0, initial_scales=known / X.var(axis=0)).fit(X, y)
+    assert JCFOClassifier(weight_rate=1.0).fit(X, y).objective_ < informed.objective_ + 3
+
+
+def test_a_weight_is_cheaper_where_rows_are_few():
+    def rate(n, p, **settings):
+        X, y = product_of_two(n, p)
+        return JCFOClassifier(**settings)._question(X, y, None).questions[0].weight_rate
+
+    # A tenth of the price that leaves out noise, and one at the most.
+    X, y = product_of_two(100, 8)
+    noise = JCFOClassifier()._question(X, y, None).selection_rate()
+    assert rate(100, 8) == pytest.approx(noise / 10)
+    assert rate(25, 8) == pytest.approx(noise / 20)
+    assert rate(1000, 8) == 1
+    # Features that were selected are few; inner products let scales trade with weights.
+    assert rate(100, 8, selection_rate="auto") == rate(100, 3)
+    assert rate(100, 8, kernel="linear") == 1
+    assert rate(100, 8, weight_rate=0.7) == 0.7
+    # A weight is a repeated row, and neither constants nor copies count.
+    again = JCFOClassifier()._question(X[:50], y[:50], np.full(50, 2.0)).questions[0]
+    assert again.weight_rate == pytest.approx(noise / 10)
+    wide = np.column_stack([X, X[:, 0], np.ones(100)])
+    assert JCFOClassifier()._question(wide, y, None).questions[0].weight_rate == rate(100, 8)
+    with pytest.raises(ValueError, match="weight_rate must be a positive number"):
+        JCFORegressor(weight_rate="auto").fit(X, y)
+
+
 def test_screening_happens_inside_and_finds_the_linear_features():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 300))
@@ -417,8 +452,9 @@ def test_a_callback_stops_the_fit():
     ("settings", "sentence"),
     [
         ({"kernel": "matern"}, "kernel must be"),
-        ({"weight_rate": 0}, "weight_rate must be a positive number"),
-        ({"weight_rate": -1.0}, "weight_rate must be a positive number"),
+        ({"weight_rate": 0}, "weight_rate must be a positive number or 'auto'"),
+        ({"weight_rate": -1.0}, "weight_rate must be a positive number or 'auto'"),
+        ({"weight_rate": "none"}, "weight_rate must be a positive number or 'auto'"),
         ({"scale_rate": 0.0}, "scale_rate must be a positive number or 'auto'"),
         ({"scale_rate": "none"}, "scale_rate must be a positive number or 'auto'"),
         ({"initial_scales": "none"}, "initial_scales must be 'auto', a positive number or one"),

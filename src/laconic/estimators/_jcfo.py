@@ -37,6 +37,9 @@ _ALL_CENTRES, _DRAWN_CENTRES = 1000, 300
 _NOISE_DISTANCES, _NOISE_PRODUCTS = 0.4, 0.4
 # Parts of it that are tried where it leaves nothing: few rows cannot prove much.
 _PARTS = (1.0, 0.7, 0.5, 0.35)
+# Part of it that a weight costs if nobody says, and the most that it costs then: few rows have to speak
+# gently, and where there are many the latent's own noise is the unit.
+_GENTLE, _MOST = 0.1, 1.0
 # The price of a scale if nobody says: as much as two nats for all features together at the start.
 _SCALE_RATE = 2.0
 
@@ -65,10 +68,10 @@ class Asked:
         Those that screening left out count too: what is left is the strongest of all.
         """
         question = self.questions[0]
-        size = float(question.weight.sum()) * np.log(max(self.X.shape[1], 3))
+        noise = _noise(question.weight, self.X.shape[1])
         if isinstance(question.kernel, Stationary):
-            return float(part * _NOISE_DISTANCES * np.sqrt(size))
-        return float(part**2 * _NOISE_PRODUCTS * size * _SCALE_RATE / question.scale_rate)
+            return part * _NOISE_DISTANCES * noise
+        return part**2 * _NOISE_PRODUCTS * noise**2 * _SCALE_RATE / question.scale_rate
 
     @property
     def feature_price(self) -> float:
@@ -90,7 +93,7 @@ class Asked:
 class JCFOBase(KernelModel):
     """Shared by classifier and regressor; they add the targets and the predictions."""
 
-    weight_rate: float
+    weight_rate: Any
     scale_rate: Any
     initial_scales: Any
     selection_rate: Any
@@ -160,7 +163,7 @@ class JCFOBase(KernelModel):
         centres, few = self._choose_centres(X)
         scale_rate = _SCALE_RATE if self.scale_rate == "auto" else float(self.scale_rate)
         free = self.fit_intercept and not self._penalises(len(targets))
-        rates = (float(self.weight_rate), scale_rate)
+        rates = (self._weight_rate(weight, features.size), scale_rate)
         question = JointProblem(
             self._inner_kernel(), Z, Z[centres], targets, likelihood, weight, *rates,
             free, bool(self.fit_intercept and not free),
@@ -182,6 +185,13 @@ class JCFOBase(KernelModel):
     def _penalises(self, outputs: int) -> bool:
         """Return whether the intercept pays the price of a weight."""
         return bool(self.penalize_intercept)
+
+    def _weight_rate(self, weight: Array, n_features: int) -> float:
+        """Return the price of a weight; features that were selected are few."""
+        if not is_name(self.weight_rate, "auto"):
+            return float(self.weight_rate)
+        noise = _noise(weight, n_features if self.selection_rate is None else 0)
+        return min(_GENTLE * _NOISE_DISTANCES * noise, _MOST) if self.kernel == "rbf" else _MOST
 
     def _choose_centres(self, X: Array) -> tuple[Index, Index]:
         """Return the rows that may carry a kernel, and an order in which a few of them are many.
@@ -250,6 +260,11 @@ class JCFOBase(KernelModel):
     inverse_transform = SelectorMixin.inverse_transform
     get_support = SelectorMixin.get_support
     get_feature_names_out = SelectorMixin.get_feature_names_out
+
+
+def _noise(weight: Array, n_features: int) -> float:
+    """Return what the largest slope of so many features of noise grows with."""
+    return float(np.sqrt(weight.sum() * np.log(max(n_features, 3))))
 
 
 def _are_scales(value: Any) -> bool:

@@ -18,9 +18,9 @@ TRIAL, PATH, ENOUGH = 8, 30, 1e-3
 PROMISING = 3
 # Centres through which trials look.
 _FEW = 100
-# The strongest of the features found are tried alone: one, two, four, up to so many; with scales that
-# add up to these, at which standardised rows are near each other, and are not.
-_SHARPEST, _SHARP = 16, (1.0, 4.0)
+# Of the features found so many are looked at, the strongest; alone, or one after the other with this
+# scale, at which standardised rows are near each other in a few directions only.
+_SHARPEST, _SHARP = 16, 1.0
 
 
 def quick(
@@ -75,16 +75,30 @@ def promising(question: JointProblem, starts: Sequence[Array]) -> list[Joint]:
 
 
 def sharper(question: JointProblem, theta: Array) -> list[Joint]:
-    """Return trials of the strongest features alone, as strong as they are and stronger.
+    """Return trials with one of the strongest features sharp, or with the strongest features alone.
 
     Many weak features make a smooth model, which is an optimum of its own; few strong ones do not come
-    out of it by descent, but the order of its features is right.
+    out of it by descent. With kernels of distances a feature that bends the boundary betrays itself when
+    its scale alone is raised: the objective falls at once, however weak it was. Scales of inner products
+    trade with weights, so there it is the order of the features that counts.
     """
-    order, starts, size = np.argsort(-theta, kind="stable"), [], 1
-    while size <= min(int(np.count_nonzero(theta)), _SHARPEST):
-        few = np.zeros_like(theta)
-        few[order[:size]] = theta[order[:size]]
-        totals = _SHARP if isinstance(question.kernel, Stationary) else ()
-        starts += [few, *(few * (total / few.sum()) for total in totals)]
-        size *= 2
-    return promising(question, starts)
+    strongest = np.argsort(-theta, kind="stable")[: min(int(np.count_nonzero(theta)), _SHARPEST)]
+    if isinstance(question.kernel, Stationary):
+        starts = [_with(theta, k, _SHARP) for k in strongest if theta[k] < _SHARP]
+        return promising(question, starts)
+    sizes = [2**power for power in range(strongest.size.bit_length())]
+    return promising(question, [_alone(theta, strongest[:size]) for size in sizes])
+
+
+def _with(theta: Array, feature: int, scale: float) -> Array:
+    """Return the scales with another one for a feature."""
+    changed = theta.copy()
+    changed[feature] = scale
+    return changed
+
+
+def _alone(theta: Array, features: Index) -> Array:
+    """Return the scales of these features, and zero for the others."""
+    alone = np.zeros_like(theta)
+    alone[features] = theta[features]
+    return alone
