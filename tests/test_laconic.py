@@ -1284,23 +1284,32 @@ def factors(kind, n, seed):
     return X, (y > 0).astype(int) if kind is LaconicClassifier else y
 
 
-@both
-def test_many_features_of_few_factors_predict(kind):
+def test_many_features_of_few_factors_predict_labels():
     """Few features that agree with a dense reference at 60 rows alone would not agree elsewhere."""
-    X, y = factors(kind, 60, 0)
-    X_test, y_test = factors(kind, 1000, 1)
-    model = kind(kernel=None).fit(X, y)
+    lost, more = [], []
+    for seed in (0, 4, 6):
+        X, y = factors(LaconicClassifier, 60, seed)
+        X_test, y_test = factors(LaconicClassifier, 1000, seed + 1)
+        model = LaconicClassifier(kernel=None).fit(X, y)
+        reference = model.reference_[0]
+        assert reference.multiple is not None
+        m, v = reference.latent(X_test)
+        lost.append(log_loss(y_test, model.predict_proba(X_test)[:, 1]))
+        more.append(lost[-1] - log_loss(y_test, ndtr(m / np.sqrt(1 + v))))
+    assert np.mean(more) < 0.03
+    assert np.mean(lost) < 0.21  # by Laplace's approximation of the reference it was .222
+
+
+def test_many_features_of_few_factors_predict_values():
+    X, y = factors(LaconicRegressor, 60, 0)
+    X_test, y_test = factors(LaconicRegressor, 1000, 1)
+    model = LaconicRegressor(kernel=None).fit(X, y)
     reference = model.reference_[0]
     assert reference.multiple is not None
-    m, v = reference.latent(X_test)
-    if kind is LaconicClassifier:
-        p = model.predict_proba(X_test)[:, 1]
-        assert log_loss(y_test, p) < log_loss(y_test, ndtr(m / np.sqrt(1 + v))) + 0.03
-        assert log_loss(y_test, p) < 0.32
-    else:
-        mean, std = model.predict_dist(X_test)
-        assert np.var(mean - m) < 0.05 * np.var(m)
-        assert 0.7 < np.std((y_test - mean) / std) < 1.3
+    m, _ = reference.latent(X_test)
+    mean, std = model.predict_dist(X_test)
+    assert np.var(mean - m) < 0.05 * np.var(m)
+    assert 0.7 < np.std((y_test - mean) / std) < 1.3
 
 
 @both

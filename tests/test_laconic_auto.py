@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,14 @@ from sklearn.datasets import make_classification, make_moons
 from laconic import LaconicClassifier, LaconicRegressor
 from laconic.basis import KernelBasis
 from laconic.cli.rivals import contenders
+from laconic.design import DenseDesign
+from laconic.estimators._reference import FeatureMap, Reference, best_line
 from laconic.interop import load, save
 from laconic.kernels import RBF
+from laconic.likelihoods import Logistic, Probit
+from laconic.priors import Jeffreys
+from laconic.relevance import fit_shared, leave_one_out, row_products
+from laconic.solvers import Problem
 
 
 def few_of_many(kind, *, n=50, p=110, n_classes=2, seed=0):
@@ -151,3 +158,137 @@ def test_kernels_of_few_rows_with_many_features_are_evaluated_at_once(monkeypatc
     found = KernelBasis.on_rows(kernel, X).factors(tol=1e-10, max_rank=120)
     assert len(calls) == 1
     np.testing.assert_allclose(found.G.T @ found.G, kernel(X, X), atol=1e-8)
+
+
+# ---- labels that are few for their features ---------------------------------------------------
+
+
+def tilted(likelihood, y, m, v):
+    """Return nats, mean and variance of a latent N(m, v) with its label, by sums on a fine grid."""
+    f = m + np.sqrt(v) * np.linspace(-12, 12, 20_001)
+    log_q = likelihood.log_prob(np.full_like(f, y), f) - 0.5 * (f - m) ** 2 / v
+    q = np.exp(log_q)
+    mean = q @ f / q.sum()
+    log_p = np.log(q.sum() * (f[1] - f[0]) / np.sqrt(2 * np.pi * v))
+    return log_p, mean, q @ (f - mean) ** 2 / q.sum()
+
+
+def labels_of(Phi, y, likelihood, weight=None, *, intercept=True):
+    weight = np.ones(len(y)) if weight is None else weight
+    return Problem(DenseDesign(Phi), y, likelihood, Jeffreys(), weight, intercept)
+
+
+@pytest.mark.parametrize("likelihood", [Probit(), Logistic()], ids=str)
+def test_integrated_labels_have_the_derivatives_of_their_probability(likelihood):
+    y, m, v = (
+        grid.ravel() for grid in np.meshgrid([-1.0, 1.0], [-6.0, -0.5, 0.0, 2.0], [0.1, 3.0, 400.0])
+    )
+    log_p, slope, curvature = likelihood.integrated(y, m, v)
+    moments = np.array([tilted(likelihood, *row) for row in zip(y, m, v, strict=True)])
+    np.testing.assert_allclose(log_p, moments[:, 0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(m + v * slope, moments[:, 1], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(v - v**2 * curvature, moments[:, 2], rtol=1e-4)
+
+
+@pytest.mark.parametrize("likelihood", [Probit(), Logistic()], ids=str)
+def test_moments_of_rows_that_share_nothing_are_exact(likelihood):
+    # Then the posterior is a product. Its mean is several times as far from zero as its mode.
+    y = np.array([1.0, -1.0, 1.0])
+    problem = labels_of(20.0 * np.eye(3), y, likelihood, intercept=False)
+    mode, mean = (fit_shared(problem, 0.01, moments=moments) for moments in (False, True))
+    variance = 400 / mode.alpha[0]
+    log_p, m, v = np.array([tilted(likelihood, label, 0.0, variance) for label in y]).T
+    np.testing.assert_allclose(mean.f, m, rtol=1e-5)
+    np.testing.assert_allclose(mean.ridge.latent_variance(problem.design, mean.r), v, rtol=1e-4)
+    np.testing.assert_allclose(mean.objective, log_p.sum(), rtol=1e-6)
+    np.testing.assert_allclose(leave_one_out(mean)[0], 0, atol=1e-6)
+    assert (np.abs(mean.f) > 2 * np.abs(mode.f)).all()
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_each_row_has_the_moments_that_its_label_gives_it(intercept):
+    rng = np.random.default_rng(0)
+    Phi = 1 + rng.normal(size=(12, 30))
+    y = np.where(rng.random(12) < 0.6, 1.0, -1.0)
+    problem = labels_of(Phi, y, Probit(), intercept=intercept)
+    mean = fit_shared(problem, 0.03, moments=True)
+    moments = np.array([tilted(Probit(), *row) for row in zip(y, *leave_one_out(mean), strict=True)])
+    np.testing.assert_allclose(mean.f, moments[:, 1], rtol=1e-6)
+    np.testing.assert_allclose(
+        mean.ridge.latent_variance(problem.design, mean.r), moments[:, 2], rtol=1e-6
+    )
+    near = fit_shared(problem, 0.03, gain=1e-3, products=row_products(problem.design), moments=True)
+    np.testing.assert_allclose(near.f, mean.f, rtol=1e-2)
+    np.testing.assert_allclose(near.objective, mean.objective, rtol=1e-4)
+
+
+def test_a_weight_is_a_repetition_of_moments():
+    rng = np.random.default_rng(1)
+    Phi, y = rng.normal(size=(10, 20)), np.where(np.arange(10) < 6, 1.0, -1.0)
+    times = rng.integers(1, 4, size=10)
+    weighted = fit_shared(labels_of(Phi, y, Probit(), times.astype(float)), 0.1, moments=True)
+    repeated = labels_of(np.repeat(Phi, times, axis=0), np.repeat(y, times), Probit())
+    repeated = fit_shared(
+        repeated, 0.1 * weighted.alpha[0] / fit_shared(repeated, 0.1).alpha[0], moments=True
+    )
+    np.testing.assert_allclose(weighted.w, repeated.w, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(weighted.objective, repeated.objective, rtol=1e-6)
+
+
+def weak_signals(n, p=400, shift=0.2, n_classes=2, seed=0):
+    """Return rows whose classes differ by little in half of all features."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n + 1000) % n_classes)
+    y[: n // 5] = 0  # the rows seen are not as many of each class
+    X = rng.normal(size=(n + 1000, p))
+    X[:, : p // 2] += shift * rng.normal(size=(n_classes, p // 2))[y]
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def test_many_weak_features_are_not_shrugged_at():
+    # Laplace's mode is close to zero beside its deviation, and beside its intercept.
+    X, y, X_new, y_new = weak_signals(50, shift=0.3)
+    model = LaconicClassifier(kernel=None).fit(X, y)
+    reference = model.reference_[0]
+    assert reference.multiple is not None
+    m, v = reference.latent(X_new)
+    assert -Probit().predictive(2.0 * y_new - 1, m, v).mean() < 0.2
+    assert ((m > 0) == y_new).mean() > 0.9
+
+
+def test_stretch_and_shift_are_the_best_around():
+    X, y, _, _ = weak_signals(40)
+    problem = labels_of(FeatureMap.of(X, np.ones(40)).columns(X), 2.0 * y - 1, Probit())
+    raw = Reference.fit(FeatureMap.of(X, np.ones(40)), problem, 0.1, moments=True)
+    b, deviation = raw.posterior.intercept, np.sqrt(1 + raw.left_v.mean())
+
+    def nats(s, shift):
+        away = 0.5 * (np.log(s) / 0.6) ** 2 + 0.5 * ((shift - (1 - s) * b) / (0.5 * deviation)) ** 2
+        return raw.stretched(s, shift).left_out(problem.y).sum() - away
+
+    s, shift = best_line(problem, raw)
+    assert s > 1.2
+    for factor, more in [(0.99, 0.0), (1.01, 0.0), (1.0, 0.02), (1.0, -0.02)]:
+        assert nats(s * factor, shift + more) < nats(s, shift)
+    s, shift = best_line(
+        replace(problem, intercept=False), replace(raw, posterior=replace(raw.posterior, intercept=0.0))
+    )
+    assert shift == 0
+
+
+def test_classes_have_one_prior():
+    # Each chose its own, by few rows: one that was unlucky spoiled what the others said.
+    X, y, _, _ = weak_signals(45, p=120, shift=0.5, n_classes=3)
+    references = LaconicClassifier(kernel=None).fit(X, y).reference_
+    assert len({reference.multiple is None for reference in references}) == 1
+
+
+def test_few_features_of_a_sparse_reference_say_the_same_of_new_rows():
+    # A third of its features agreed with it at the rows, and not at others.
+    X, y, X_new, y_new = few_of_many(LaconicClassifier, n=40, p=300, seed=3)
+    model = LaconicClassifier(kernel=None).fit(X, y)
+    assert model.reference_[0].multiple is None
+    m, v = model.reference_[0].latent(X_new)
+    log_p = Probit().predictive(2.0 * y_new - 1, m, v)
+    few = model.predict_log_proba(X_new)[np.arange(y_new.size), y_new]
+    assert abs(few.mean() - log_p.mean()) < 0.01

@@ -15,7 +15,7 @@ from ._ard import has_evidence, most_probable_weights
 from ._family import Coordinates
 from ._reference import CLEAR
 from ._search import LOOK, START, Crossed, Point, Search, multiple, smoother
-from ._wide import are_few, is_wide
+from ._wide import are_few, are_outnumbered, is_wide
 
 # More rows than this do not change by much what is best: so many at even steps are taken. Of more than
 # so many outputs each tells something, and fewer rows do, at the same price.
@@ -38,6 +38,7 @@ class Choice(NamedTuple):
     coordinates: Coordinates  # of features as they are, or squashed
     # What other rows would have made of the weights of features, if that matters.
     theta_of: Callable[[Index], Array] | None = None
+    moments: bool = False  # whether labels are matched in their moments
 
 
 def choose(
@@ -83,6 +84,7 @@ def choose(
         intercept,
         alike,
         whole_rows=whole_rows,
+        moments=family is None and are_outnumbered(likelihood, *X.shape),
         by_evidence=not is_wide(few.size, X.shape[1]) and has_evidence(targets, likelihood),
     )
     search, rows = everywhere.on(few), few
@@ -91,7 +93,8 @@ def choose(
     point = search.climb(START, LOOK)
     if family is None:
         latents = search.everywhere(point, rows, X.shape[0])
-        return Choice(0.0, alike, multiple(point), False, latents, coordinates)
+        precise, moments = multiple(point), search.moments
+        return Choice(0.0, alike, precise, False, latents, coordinates, moments=moments)
     other = family.squashed(X, weight) if isinstance(likelihood, Binary) else None
     if other is not None:
         squashed = search.seeing(replace(coordinates, family=other))

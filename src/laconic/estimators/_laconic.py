@@ -77,11 +77,6 @@ class LaconicBase(ProjectedModel):
             raise ValueError("kernel='precomputed' has no reference to project; pass the kernel itself.")
         super()._check_settings(X)
 
-    def _put_together(
-        self, references: Sequence[Reference], targets: Sequence[Array], weight: Array
-    ) -> None:
-        """Settle how the answers of several references become one."""
-
     # ---- choose ---------------------------------------------------------------------------
 
     @property
@@ -104,10 +99,6 @@ class LaconicBase(ProjectedModel):
         searched = automatic and isinstance(kernel, str) and kernel != "linear"
         fixed = None if searched else 1.0 if automatic else float(self.gamma)
         return Family.of(kernel, self.degree, self.coef0, fixed, X, weight)
-
-    def _left_out(self, references: Sequence[Reference], targets: Sequence[Array]) -> Array:
-        """Return the log probability of each row's target as if the row had not been seen."""
-        return references[0].left_out(targets[0])
 
     def _better(self, answers: Sequence[Answer], targets: Sequence[Array], weight: Array) -> Answer:
         """Return the first choice, unless the other one predicts rows left out clearly better.
@@ -194,14 +185,14 @@ class LaconicBase(ProjectedModel):
         ]
 
         def refer(problem: Problem, near: Array | None) -> Reference:
-            return Reference.fit(coordinates, problem, choice.multiple, near)
+            return Reference.fit(coordinates, problem, choice.multiple, near, moments=choice.moments)
 
-        def path(outputs: Sequence[int]) -> Path:
+        def paths_to(outputs: Sequence[int]) -> list[Path]:
             problem = problems[outputs[0]]
             found = self._path([references[k] for k in outputs], problem, built)
             if isinstance(coordinates, FeatureMap) and is_wide(*rows.shape):
-                found = self._or_sparser(found, problem, built, rows)
-            return found
+                return [found, *self._sparser(found, problem, built, rows)]
+            return [found]
 
         work = Parallel(n_jobs=self.n_jobs, prefer="threads")
         references = work(
@@ -220,8 +211,9 @@ class LaconicBase(ProjectedModel):
         # meaning for each.
         outputs = range(len(targets))
         together = [outputs] if kernel is not None else [[k] for k in outputs]
-        paths: list[Path] = work(delayed(path)(group) for group in together)
-        return Answer(kernel, family, choice, built, paths, self.tolerance_, self._price)
+        paths: list[list[Path]] = work(delayed(paths_to)(group) for group in together)
+        best = self._best_prior(paths, targets, weight)
+        return Answer(kernel, family, choice, built, best, self.tolerance_, self._price)
 
     def _take(self, answer: Answer, began: float) -> None:
         """Become the model that an answer leads to."""

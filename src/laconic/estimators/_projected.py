@@ -43,6 +43,15 @@ class ProjectedModel(KernelModel):
         """Return the reference as sure of itself as rows left out say that it should be."""
         return reference
 
+    def _put_together(
+        self, references: Sequence[Reference], targets: Sequence[Array], weight: Array
+    ) -> None:
+        """Settle how the answers of several references become one."""
+
+    def _left_out(self, references: Sequence[Reference], targets: Sequence[Array]) -> Array:
+        """Return the log probability of each row's target as if the row had not been seen."""
+        return references[0].left_out(targets[0])
+
     def _precision(self, reference: Reference, share: Array) -> Array:
         """Return with which precision the latent counts at each row, to second order in nats."""
         raise NotImplementedError
@@ -61,8 +70,8 @@ class ProjectedModel(KernelModel):
         """Return the projected posterior with what its mean misses in its variance."""
         return posterior
 
-    def _or_sparser(self, dense: Path, problem: Problem, built: Built, X: Array) -> Path:
-        """Return the path whose few features predict rows left out best, if clearly better."""
+    def _sparser(self, dense: Path, problem: Problem, built: Built, X: Array) -> list[Path]:
+        """Return the paths to sparse references."""
         features: Any = replace(dense.references[0].coordinates, turn=None)
         Z = features.columns(X)
         paths = []
@@ -70,13 +79,28 @@ class ProjectedModel(KernelModel):
             kept: Any = reference.coordinates
             few = replace(problem, design=DenseDesign(kept.columns(X)))
             paths.append(self._path([self._calibrate(reference, problem)], few, built, kept.source))
+        return paths
 
-        def says(path: Path) -> Array:
-            lost = path.nats[path.size(self.tolerance_, self._price)]
-            return path.references[0].left_out(problem.y) - float(lost)
+    def _best_prior(
+        self, paths: Sequence[Sequence[Path]], targets: Sequence[Array], weight: Array
+    ) -> list[Path]:
+        """Return the paths of all outputs under the sparse prior that predicts rows left out best.
 
-        best = max(paths, key=lambda path: float(problem.weight @ says(path)))
-        return best if is_clear(says(best) - says(dense), problem.weight) else dense
+        Or those to the dense references, which come first, unless it is clearly better. One prior for
+        all outputs: each has but few rows of its class, and one that was unlucky spoils the others.
+        """
+
+        def says(outputs: Sequence[Path]) -> Array:
+            references = [path.references[0] for path in outputs]
+            self._put_together(references, targets, weight)
+            lost = sum(path.nats[path.size(self.tolerance_, self._price)] for path in outputs)
+            return self._left_out(references, targets) - float(lost)
+
+        if len(paths[0]) == 1:  # there is no choice, and outputs may share it
+            return [path for (path,) in paths]
+        (dense, before), *sparse = [(outputs, says(outputs)) for outputs in zip(*paths, strict=True)]
+        best, after = max(sparse, key=lambda one: float(weight @ one[1]))
+        return list(best if is_clear(after - before, weight) else dense)
 
     def _path(
         self,
@@ -94,7 +118,7 @@ class ProjectedModel(KernelModel):
         share = dense.weight / dense.weight.sum()
         most = int(self.max_kernels or most_kept(dense.weight.size, len(references)))
         precisions = [self._row_precision(reference, dense.weight, share) for reference in references]
-        elsewhere, part = unseen_rows(references[0], dense, precisions[0])
+        elsewhere, part = unseen_rows(references[0], dense, precisions[0], built.basis.n_columns)
         design = built.design.share()
         columns = best_columns(
             design if among is None else design.keep(among),
@@ -104,7 +128,7 @@ class ProjectedModel(KernelModel):
             most=_LOOK_FURTHER * most,
             enough=min(_ENOUGH * self.tolerance_, _NOTHING) * float(dense.weight.sum()),
             least=_LEAST,
-            elsewhere=elsewhere,
+            elsewhere=elsewhere if elsewhere is None or among is None else elsewhere.of(among),
         )
         if among is not None:
             columns = [among[index] for index in columns]

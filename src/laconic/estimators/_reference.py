@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
 from scipy.sparse import issparse
 
 from .._protocols import Array, Index, Kernel, Likelihood
@@ -25,6 +25,11 @@ _SPANNED = 2e-6
 _ENTRIES = 1 << 22
 # How far from one a stretch usually is, in logarithms, and how far it may be.
 _USUAL, _STRETCH = 0.3, (0.5, 4.0)
+# The same where features outnumber rows: that all of them count alike is far from the truth. And how far
+# the intercept usually is from where it was, in deviations of a latent.
+_USUAL_OF_MANY, _SHIFT = 0.6, 0.5
+# Until the slope is so small, in nats.
+_EXACT = {"gtol": 1e-8}
 # What is not the first choice has to be a thousand times as likely to be the right one.
 CLEAR = float(np.log(1000))
 # Half the distance at which its slope is taken.
@@ -138,6 +143,19 @@ class FeatureMap:
         """Return the map to some of the standardised features."""
         return type(self)(self.centre[index], None, self.scale[index], index)
 
+    def in_all(self, n_features: int) -> tuple[Array, Array]:
+        """Return the scale of each feature, zero for one that it is not about, and how weights turn."""
+        index = np.arange(n_features) if self.source is None else self.source
+        scale, turn = np.zeros(n_features), np.zeros((n_features, self.width))
+        scale[index] = self.scale
+        turn[index] = np.diag(self.scale) if self.turn is None else self.scale[:, None] * self.turn
+        return scale, turn
+
+    @property
+    def width(self) -> int:
+        """How many coordinates there are."""
+        return self.scale.size if self.turn is None else self.turn.shape[1]
+
     def standardise(self, X: Any) -> Array:
         """Return the features that it is about, standardised."""
         X = as_dense(X)
@@ -180,9 +198,12 @@ class Reference:
         problem: Problem,
         multiple: float,
         near: Array | None = None,
+        *,
+        moments: bool = False,
     ) -> Self:
         """Fit the problem in these coordinates under a precision for all weights, near a latent."""
-        return cls.of(coordinates, fit_shared(problem, multiple, latent=near), multiple)
+        mode = fit_shared(problem, multiple, latent=near, moments=moments)
+        return cls.of(coordinates, mode, multiple)
 
     @classmethod
     def of(cls, coordinates: KernelMap | FeatureMap, mode: Mode, multiple: float | None = None) -> Self:
@@ -194,10 +215,14 @@ class Reference:
         return cls(coordinates, posterior, mode.likelihood, mode.f, v, *left, multiple, unseen=unseen)
 
     @property
+    def strange(self) -> bool:
+        """Whether new rows are unlike its own, as they are where features outnumber rows."""
+        return isinstance(self.coordinates, FeatureMap) and self.coordinates.turn is not None
+
+    @property
     def at_new_rows(self) -> Array:
-        """Variance of the latent at rows like these; where features outnumber rows, unlike at these."""
-        wide = isinstance(self.coordinates, FeatureMap) and self.coordinates.turn is not None
-        return self.left_v if wide else self.v
+        """Variance of the latent at rows like these, but not seen."""
+        return self.left_v if self.strange else self.v
 
     def around_rows(self, share: Array) -> Array:
         """Return the variance of the latent that few columns are to have.
@@ -220,14 +245,14 @@ class Reference:
         """Return the log probability of each target as if its row had not been seen."""
         return self.likelihood.predictive(y, self.left_m, self.left_v)
 
-    def stretched(self, s: float) -> Self:
-        """Return the reference with the means of its latents multiplied by a number."""
+    def stretched(self, s: float, shift: float = 0.0) -> Self:
+        """Return the reference with the means of its latents multiplied by a number, and shifted."""
         post = self.posterior
         return replace(
             self,
-            posterior=replace(post, mean=s * post.mean, intercept=s * post.intercept),
-            m=s * self.m,
-            left_m=s * self.left_m,
+            posterior=replace(post, mean=s * post.mean, intercept=s * post.intercept + shift),
+            m=s * self.m + shift,
+            left_m=s * self.left_m + shift,
             stretch=s * self.stretch,
         )
 
@@ -270,3 +295,41 @@ def best_stretch(problem: Problem, reference: Reference) -> float:
     if slope(low) <= 0:
         return float(np.exp(low))
     return float(np.exp(high if slope(high) >= 0 else brentq(slope, low, high, xtol=1e-12)))
+
+
+def best_line(problem: Problem, reference: Reference) -> tuple[float, float]:
+    r"""Return stretch and shift under which the latents of the rows left out predict the labels best.
+
+    Where features outnumber rows, each row is explained by what it shares with no other. What is left
+    for the intercept :math:`b` are the frequencies of the classes, and what new rows have in common with
+    old ones is small beside it, as small as that is timid. So the stretch is one of the latent without
+    its intercept, :math:`s(m - b) + b'` with :math:`b'` not far from :math:`b`.
+    """
+    binary: Any = reference.likelihood
+    y, weight, v, b = problem.y, problem.weight, reference.left_v, reference.posterior.intercept
+    stretch = _USUAL if reference.multiple is None else _USUAL_OF_MANY
+    deviation = float(np.sqrt(1 + weight @ v / weight.sum()))
+    usual = np.array([stretch, _SHIFT * deviation])[: 1 + problem.intercept]
+
+    def parts(at: Array) -> tuple[Array, Any]:
+        """Return how the latents move with log s and b', and what the labels say of them there."""
+        along = np.exp(at[0]) * (reference.left_m - b)
+        moves = np.column_stack([along, np.ones_like(along)])[:, : at.size]
+        return moves, binary.integrated(y, along + b + at[1:].sum(), v)
+
+    def cost(at: Array) -> tuple[float, Array]:
+        moves, (log_p, slope, _) = parts(at)
+        value = 0.5 * float(((at / usual) ** 2).sum()) - float(weight @ log_p)
+        return value, at / usual**2 - moves.T @ (weight * slope)
+
+    def bend(at: Array) -> Array:
+        moves, (_, slope, curvature) = parts(at)
+        bent = np.diag(usual**-2) + (moves.T * (weight * curvature)) @ moves
+        bent[0, 0] -= moves[:, 0] @ (weight * slope)  # a latent is not linear in log s
+        return np.asarray(bent)
+
+    found: Any = minimize(  # type: ignore[call-overload]
+        cost, np.zeros(usual.size), jac=True, hess=bend, method="trust-exact", options=_EXACT
+    )
+    s = float(np.exp(found.x[0]))
+    return s, (1 - s) * b + float(found.x[1:].sum())

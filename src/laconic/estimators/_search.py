@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -155,6 +156,7 @@ class Search(Hill):
     begin: Sequence[Array] = ()  # a latent of each output to begin near
     whole_rows: bool = False  # see Problem
     by_evidence: bool = False  # whether weights of features are the most probable ones
+    moments: bool = False  # whether labels are matched in their moments
     _problems: dict[int, list[Problem]] = field(default_factory=dict)
     _products: dict[int, Array | None] = field(default_factory=dict)
     _found: dict[Point, list[Found]] = field(default_factory=dict)
@@ -208,8 +210,9 @@ class Search(Hill):
             near = [found for p, found in self._found.items() if p[0] == width][-1:]
             nothing: list[Any] = [None] * len(self.targets)
             starts, latents = near[0] if near else nothing, self._latents() or nothing
+            fit = partial(fit_shared, products=self._products[width], moments=self.moments)
             self._found[point] = [
-                Found.of(fit_shared(problem, multiple(point), start, _NEAR, f, self._products[width]))
+                Found.of(fit(problem, multiple(point), start, _NEAR, f))
                 for problem, start, f in zip(self._problems[width], starts, latents, strict=True)
             ]
         return self._found[point]

@@ -18,7 +18,7 @@ from ..relevance import Mode, find_mode
 from ..solvers import Problem, choose_solver
 from ._callbacks import Reporter
 from ._fit import fit_output
-from ._reference import FeatureMap, KernelMap, Reference, as_dense
+from ._reference import FeatureMap, KernelMap, Reference, as_dense, best_line, best_stretch
 from ._scale import Start
 
 # With more rows than so many for each feature a dense model knows all weights well enough.
@@ -46,6 +46,20 @@ def are_few(n_rows: int, n_features: int) -> bool:
     """Whether rows are so few, and not only for their features, that they can be left out for good."""
     small = n_rows <= _FEW and n_rows * n_features <= _MOST_NUMBERS
     return is_wide(n_rows, n_features) and small
+
+
+def are_outnumbered(likelihood: Likelihood, n_rows: int, n_features: int) -> bool:
+    """Whether labels are so few for their features that Laplace's approximation fails them."""
+    return isinstance(likelihood, Binary) and n_features > n_rows and are_few(n_rows, n_features)
+
+
+def calibrated(reference: Reference, problem: Problem, n_features: int, *, alone: bool) -> Reference:
+    """Return the reference of labels as sure of itself as rows left out say that it should be."""
+    on_features = isinstance(reference.coordinates, FeatureMap)
+    if on_features and are_outnumbered(problem.likelihood, problem.y.size, n_features):
+        return reference.stretched(*best_line(problem, reference))
+    # Of several answers one coupling of all does it, with less to learn.
+    return reference.stretched(best_stretch(problem, reference)) if alone else reference
 
 
 def is_clear(gained: Array, weight: Array) -> bool:
@@ -76,28 +90,35 @@ def shrinkage(Z: Array, share: Array, rows: float) -> float:
     return min(noise / apart, _MOST) if apart > 0 else _MOST
 
 
-def unseen_rows(reference: Reference, problem: Problem, r: Array) -> tuple[Elsewhere | None, float]:
+def unseen_rows(
+    reference: Reference, problem: Problem, r: Array, n_features: int
+) -> tuple[Elsewhere | None, float]:
     """Return what rows that are not there ask of the features' weights, and the part that they count.
 
     Parameters
     ----------
     reference : Reference
-        Only a dense one of more features than rows has weights that its rows do not know.
+        A dense one of more features than rows has weights that its rows do not know; so has a sparse one
+        of labels, with nearly as many features as rows.
     problem : Problem
         In its coordinates.
     r : ndarray of shape (n,)
         Precision with which the latent counts at each row.
+    n_features : int
+        All that there are.
     """
-    turned = reference.coordinates
-    if not isinstance(turned, FeatureMap) or turned.turn is None:
+    features = reference.coordinates
+    if not isinstance(features, FeatureMap):
+        return None, 0.0
+    of_labels = features.source is not None and isinstance(reference.likelihood, Binary)
+    if features.turn is None and not of_labels:
         return None, 0.0
     total = float(problem.weight.sum())
     # Turned coordinates have the lengths and products of the standardised rows.
     Z = problem.design.matvec(np.eye(problem.design.shape[1]))
     part = shrinkage(Z, problem.weight / total, total)
-    varies = turned.scale > 0
-    unit = np.where(varies, 1 / np.where(varies, turned.scale, 1.0), 0.0)
-    turn = turned.scale[:, None] * turned.turn
+    scale, turn = features.in_all(n_features)
+    unit = np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
     return Elsewhere(part * float(r.sum()) * unit**2, turn @ reference.posterior.mean, turn), part
 
 

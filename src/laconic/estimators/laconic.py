@@ -20,9 +20,10 @@ from ._laconic import LaconicBase
 from ._path import Answer, Path
 from ._predictions import BINARY, NOISES, BinaryPredictions, GaussianPredictions, as_targets
 from ._projected import Latent
-from ._reference import CLEAR, KernelMap, Reference, best_stretch, heavy_tails
+from ._reference import CLEAR, KernelMap, Reference, heavy_tails
 from ._threads import one_blas_thread
 from ._validation import all_or_nothing
+from ._wide import calibrated
 
 # The least noise of a reference, as a part of the target's variance. One that passes through its data
 # without any would ask its few kernels to do the same, to the last digit.
@@ -189,15 +190,18 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         return log_proba_of(np.stack(targets).argmax(axis=0), classes)
 
     def _calibrate(self, reference: Reference, dense: Problem) -> Reference:
-        if self.classes_.size > 2:  # then one coupling of all answers does it, with less to learn
-            return reference
-        return reference.stretched(best_stretch(dense, reference))
+        return calibrated(reference, dense, self.n_features_in_, alone=self.classes_.size == 2)
 
     def _precision(self, reference: Reference, share: Array) -> Array:
-        """Return the information of a label about the latent, its variance integrated out."""
+        """Return the information of a label about the latent, its variance integrated out.
+
+        Where new rows are strange the latent at the model's own, of which it is sure, says nothing of
+        how much that is.
+        """
         binary: Any = reference.likelihood
-        t = binary.moderate(reference.m, reference.v)
-        ahead, behind = (binary.moderate(reference.m + h, reference.v) for h in (_STEP, -_STEP))
+        m, v = (reference.left_m if reference.strange else reference.m), reference.at_new_rows
+        t = binary.moderate(m, v)
+        ahead, behind = (binary.moderate(m + h, v) for h in (_STEP, -_STEP))
         information = sum(
             np.exp(binary.log_link(y * t)) * binary.evaluate(np.full_like(t, y), t)[1] ** 2
             for y in (-1.0, 1.0)
@@ -213,7 +217,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
                 return np.column_stack([no, yes])
             return couple(yes, no, self.coupling_)
 
-        log_p = log_proba([(reference.m, reference.v) for reference in references])
+        log_p = log_proba([(reference.m, reference.at_new_rows) for reference in references])
         p = np.exp(log_p)
         return lambda latents: np.asarray((p * (log_p - log_proba(latents))).sum(axis=1))
 

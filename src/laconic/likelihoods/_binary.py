@@ -9,6 +9,9 @@ import numpy as np
 from .._protocols import Array, Seed
 from ._base import Likelihood
 
+# Half the distance at which the slope of a moderated latent is taken, in deviations.
+_STEP = 1e-3
+
 
 class Binary(Likelihood):
     """A likelihood of labels -1, +1 with a symmetric link: ``P(y | f) = link(y f)``."""
@@ -24,6 +27,14 @@ class Binary(Likelihood):
     def predictive(self, y: Array, m: Array, v: Array) -> Array:
         """Return the log of the integrated probability of each label."""
         return self.log_link(y * self.moderate(m, v))
+
+    def integrated(self, y: Array, m: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Return :meth:`predictive`, its first derivative in ``m``, and minus the second."""
+        h = _STEP * np.sqrt(1 + v)
+        t, ahead, behind = (self.moderate(m + step, v) for step in (0.0, h, -h))
+        rate, bend = (ahead - behind) / (2 * h), (ahead - 2 * t + behind) / h**2
+        log_p, slope, curvature = self.evaluate(y, t)
+        return log_p, slope * rate, curvature * rate**2 - slope * bend
 
     def first_target(self, y: Array) -> Array:
         """Return the labels as 0 and 1, step 2 of [FJ01]'s algorithm."""

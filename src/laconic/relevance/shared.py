@@ -14,6 +14,7 @@ from ..linalg import Factor, Ridge, less_outers, ridge
 from ..solvers import Problem
 from ..solvers._problem import lifted
 from ._mode import Mode, Solve, find_mode
+from ._moments import match_moments
 from ._start import first_precision
 
 # Columns, as a part of the rows, up to which a step from the columns is the faster one.
@@ -43,6 +44,8 @@ def fit_shared(
     gain: float | None = None,
     latent: Array | None = None,
     products: Array | None = None,
+    *,
+    moments: bool = False,
 ) -> Mode:
     r"""Return the mode under one precision for all weights.
 
@@ -65,6 +68,8 @@ def fit_shared(
     products : ndarray of shape (n, n), optional
         :func:`row_products` of the design: where columns are many, a step from them is several times
         as fast.
+    moments : bool, default=False
+        Of labels, whether the mode gives way to the mean (:func:`match_moments`).
 
     Returns
     -------
@@ -93,6 +98,8 @@ def fit_shared(
         change = abs(mode.objective - before.objective)
         if isinstance(likelihood, Gaussian) or change <= (_SETTLED if gain is None else _SETTLING):
             break
+    if moments:
+        mode = match_moments(mode, until["solve"], exact=gain is None)
     return mode if products is None or gain is not None else _with_weights(mode)
 
 
