@@ -9,6 +9,7 @@ import numpy as np
 
 from .._protocols import Array, Index
 from ..kernels import Stationary
+from ..likelihoods import Binary
 from ..solvers._joint_weights import Weights
 from ..solvers.joint import Joint, JointProblem, project, variable_projection
 
@@ -80,10 +81,11 @@ def sharper(question: JointProblem, theta: Array) -> list[Joint]:
     Many weak features make a smooth model, which is an optimum of its own; few strong ones do not come
     out of it by descent. With kernels of distances a feature that bends the boundary betrays itself when
     its scale alone is raised: the objective falls at once, however weak it was. Scales of inner products
-    trade with weights, so there it is the order of the features that counts.
+    trade with weights, so there it is the order of the features that counts; and so it is of values,
+    whose boundary is none.
     """
     strongest = np.argsort(-theta, kind="stable")[: min(int(np.count_nonzero(theta)), _SHARPEST)]
-    if isinstance(question.kernel, Stationary):
+    if isinstance(question.kernel, Stationary) and isinstance(question.likelihood, Binary):
         starts = [_with(theta, k, _SHARP) for k in strongest if theta[k] < _SHARP]
         return promising(question, starts)
     sizes = [2**power for power in range(strongest.size.bit_length())]
