@@ -4,6 +4,7 @@ import math
 import time
 
 import numpy as np
+from scipy.linalg import lapack
 from sklearn.preprocessing import StandardScaler
 
 import laconic
@@ -130,18 +131,24 @@ def trace(problem, solver, start):
 class Counter:
     """Counts the factorisations of all solvers while it is open: one a linear solve."""
 
+    places = ((Factor, "__init__"), (lapack, "dposv"))
+
     def __enter__(self):
-        self.count, self.before = 0, Factor.__init__
-
-        def counted(factor, matrix, before=self.before):
-            self.count += 1
-            before(factor, matrix)
-
-        Factor.__init__ = counted
+        self.count, self.before = 0, [getattr(*place) for place in self.places]
+        for (owner, name), function in zip(self.places, self.before, strict=True):
+            setattr(owner, name, self._counted(function))
         return self
 
+    def _counted(self, function):
+        def counted(*arguments, **options):
+            self.count += 1
+            return function(*arguments, **options)
+
+        return counted
+
     def __exit__(self, *error):
-        Factor.__init__ = self.before
+        for place, function in zip(self.places, self.before, strict=True):
+            setattr(*place, function)
 
 
 def bars(rows):
