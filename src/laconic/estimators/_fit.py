@@ -29,6 +29,7 @@ from ..solvers import (
 from ._callbacks import Reporter
 from ._evidence import expected_noise
 from ._intercept import misses_intercept, surely_needs_intercept
+from ._rare import held_to_frequency
 from ._scale import Start, learn_scale
 from ._settle import settle
 
@@ -182,7 +183,9 @@ def _reported(search: Search, problem: Problem, report: Reporter, sparing: bool)
     report.begin()
     fit = _spare_intercept(search, problem) if sparing else search(problem)
     report.end()
-    return replace(fit, history=[record._replace(output=report.output) for record in fit.history])
+    history = [record._replace(output=report.output) for record in fit.history]
+    posterior = held_to_frequency(problem, fit.active, fit.posterior, fit.likelihood)
+    return replace(fit, posterior=posterior, history=history)
 
 
 def _spare_intercept(search: Search, problem: Problem) -> Fit:
