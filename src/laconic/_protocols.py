@@ -63,7 +63,7 @@ class Prior(Protocol):
     def variance(self, u: Array) -> Array:
         """Return the variance of the Gaussian that touches the prior at ``u``."""
 
-    def bind(self, n_columns: int, *, kernel: bool) -> Self:
+    def bind(self, n_columns: int, *, kernel: bool, labels: bool = False) -> Self:
         """Return the prior with everything that hangs on the problem's size made a number."""
 
     def charges(self, *, kernel: bool) -> bool:

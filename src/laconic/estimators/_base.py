@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.base import is_classifier
 
 from .._component import is_count, resolve
 from .._protocols import Array, Basis, Likelihood, Prior
@@ -68,7 +69,7 @@ class SparseBayesBase(KernelModel):
     def _priors(self, n_columns: int) -> tuple[Prior, Prior, Solver]:
         """Return the prior, the same with its numbers for so many columns, and who solves it."""
         unbound: Prior = resolve("prior", self.prior, PRIORS, PriorComponent)
-        bound = unbound.bind(n_columns, kernel=self.kernel is not None)
+        bound = unbound.bind(n_columns, kernel=self.kernel is not None, labels=is_classifier(self))
         return unbound, bound, choose_solver(self.solver, bound)
 
     @property

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._protocols import Array, Likelihood, Prior
+from ..likelihoods import Binary
 from ..linalg import Quadratic, solve_semidefinite
 from ..priors import Gaussian
 from ..relevance import refit_by_degrees
@@ -47,7 +48,8 @@ def settle(
         few, free = dismiss(answer, n_candidates)
         if _is_quadratic(few.state):
             return _estimate(few, free, solver, settings)
-    settled = unbound.bind(few.active.size, kernel=few.problem.kernels)
+    labels = isinstance(few.state.likelihood, Binary)
+    settled = unbound.bind(few.active.size, kernel=few.problem.kernels, labels=labels)
     if few is answer and settled == few.problem.prior:
         return answer
     problem = replace(few.problem, prior=settled)

@@ -207,7 +207,8 @@ def _honest(mode: Mode, m: Array, v: Array) -> Likelihood:
 
 def _fit_sparse(problem: Problem, prior: Prior) -> tuple[Index, Mode]:
     """Return the columns that are kept under a prior, and their mode."""
-    bound = prior.bind(problem.design.shape[1], kernel=False)
+    labels = isinstance(problem.likelihood, Binary)
+    bound = prior.bind(problem.design.shape[1], kernel=False, labels=labels)
     fit = fit_output(
         replace(problem, design=problem.design.share(), prior=bound),
         choose_solver("auto", bound),

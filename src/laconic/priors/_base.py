@@ -45,7 +45,7 @@ class Prior(Component, ABC):
         """Whether a hyper-parameter is a rule by which it is learnt together with the weights."""
         return False
 
-    def bind(self, n_columns: int, *, kernel: bool) -> Self:
+    def bind(self, n_columns: int, *, kernel: bool, labels: bool = False) -> Self:
         """Return the prior with everything that hangs on the problem's size made a number."""
         return self
 

@@ -11,6 +11,11 @@ from .._component import is_name, require_scale
 from .._protocols import Array
 from ._base import Prior
 
+# The part of log p that a weight of features costs where targets are labels. Few labels leave the
+# weights that fit them nearly free, and standard errors grow with those: true features of twice the
+# universal threshold do not reach it.
+_OF_LABELS = 0.4
+
 
 class Jeffreys(Prior):
     r"""Jeffreys prior, :math:`-\log p(w) = s \log|w|`, eq. (14) of [FJ01]_ for :math:`s = 1`.
@@ -25,9 +30,10 @@ class Jeffreys(Prior):
     ----------
     strength : float or {"auto", "universal"}, default="auto"
         Power :math:`s` of the prior. ``1`` is the papers' prior; ``"universal"`` is
-        :math:`\max(1, \log(p)/2)` for ``p`` candidate columns; ``"auto"`` is universal for features
-        and 1 for kernels, whose columns are many views of few directions. A strength that was
-        named is the charge for a search: what is found is then estimated without it.
+        :math:`\max(1, \log(p)/2)` for ``p`` candidate columns; ``"auto"`` is universal for features,
+        a fifth less where targets are labels, and 1 for kernels, whose columns are many views of few
+        directions. A strength that was named is the charge for a search: what is found is then
+        estimated without it.
 
     Examples
     --------
@@ -56,13 +62,14 @@ class Jeffreys(Prior):
         """Infinite: zero absorbs."""
         return math.inf
 
-    def bind(self, n_columns: int, *, kernel: bool) -> Self:
+    def bind(self, n_columns: int, *, kernel: bool, labels: bool = False) -> Self:
         """Return the prior with its strength made a number."""
         if not isinstance(self.strength, str):
             return self
         if not self.charges(kernel=kernel):
             return type(self)(strength=1.0)
-        return type(self)(strength=max(1.0, math.log(max(n_columns, 1)) / 2))
+        part = _OF_LABELS if labels and self.strength == "auto" else 0.5
+        return type(self)(strength=max(1.0, part * math.log(max(n_columns, 1))))
 
     def charges(self, *, kernel: bool) -> bool:
         """Whether its strength grows with the number of columns."""
