@@ -12,6 +12,7 @@ from laconic.datasets import (
     make_sparse_classification,
     make_sparse_regression,
 )
+from laconic.priors import Jeffreys
 from laconic.solvers import EM, Accelerated, Newton
 
 SEEDS = range(10)
@@ -242,3 +243,13 @@ def test_integrated_probabilities_beat_plugged_in_ones(split, gamma):
         losses.append((-integrated.mean(), -plugged_in.mean()))
     integrated, plugged_in = np.mean(losses, axis=0)
     assert integrated < plugged_in
+
+
+def test_labels_ask_less_of_a_feature():
+    # Five true features of a thousand, one of which the universal threshold misses.
+    X, y, coef = make_sparse_classification(151, 1000, 5, random_state=1142)
+    fair = SparseBayesClassifier().fit(X[:150], y[:150])
+    strict = SparseBayesClassifier(Jeffreys("universal")).fit(X[:150], y[:150])
+    np.testing.assert_array_equal(fair.relevance_, np.flatnonzero(coef))
+    assert strict.n_relevant_ == 4
+    assert Jeffreys().bind(1000, kernel=False) == Jeffreys("universal").bind(1000, kernel=False)
