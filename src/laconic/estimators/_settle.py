@@ -20,6 +20,9 @@ from ..solvers import Callback, Metric, Problem, Solution, Solver, State, resume
 _SAME, _TURNS = 1e-10, 200
 # A column whose t-value promises so many times its price is not looked at more closely.
 _PLENTY = 2.0
+# Before any weight is seen, weights of one problem are thought to differ by a factor of two (the
+# deviation of their logarithms), which is worth this many weights that were seen.
+_SPREAD, _PRETENDED = 0.7, 4
 # No width beyond this many standard errors: it would be no prior.
 _WIDEST = 1e6
 
@@ -92,23 +95,26 @@ def price(evidence: Array, column: int, n_candidates: int) -> float:
     r"""Return the nats that a column must bring, given the squared t-values of all that were chosen.
 
     It stands for a model in which each of ``n_candidates`` has a weight or none, every number of
-    weights being as likely as any other, and weights have the density
-    :math:`\propto w^2\,\mathcal N(w; 0, \tau)` (the moment prior of Johnson and Rossell): none is next
-    to nothing. In standard errors its width is :math:`N`, and a column with a t-value of :math:`z` pays
-    :math:`\frac32\log(1 + N) - \log(1 + z^2)`, beside what it costs to have been searched for. So where
-    all others are large, a small one is believed less, and where all are small it is one of them.
+    weights being as likely as any other, and the logarithms of the sizes of weights, in standard
+    errors :math:`t`, are Gaussian with a mean and a deviation that the other weights tell. A size
+    known to a factor of :math:`e^s` spans :math:`t s` standard errors, which is Occam's factor, and one
+    that is unlike the others pays for that by Student's density of :math:`\nu` degrees:
+
+    .. math:: \log\frac{p - k + 1}{k} + \log(t s)
+        + \frac{\nu + 1}2 \log\Bigl(1 + \frac{(\log t - \mu)^2}{\nu s^2}\Bigr)
+
+    So where all others are large a small one is believed less, the more so the more they are of one
+    size, and where they are of all sizes or small it is one of them.
     """
-    k = evidence.size
-    others = np.delete(evidence, column)
-    return math.log((n_candidates - k + 1) / k) + _occam(evidence) - _occam(others)
-
-
-def _occam(evidence: Array) -> float:
-    """Return what the weights pay for not having been known, with the width that fits them."""
-    if not evidence.size:
-        return 0.0
-    width = max(float(evidence.mean()) / 3, 1.0)  # the mean square of that density is three times tau
-    return float(np.sum(1.5 * math.log1p(width) - np.log1p(evidence)))
+    size = np.log1p(evidence) / 2  # of a weight and its standard error together: never below one
+    own, others = size[column], np.delete(size, column)
+    centre, doubt = (others.mean(), 1 + 1 / others.size) if others.size else (own, 1.0)
+    degrees = _PRETENDED + max(others.size - 1, 0)
+    squares = _PRETENDED * _SPREAD**2 + float(np.sum((others - centre) ** 2))
+    variance = doubt * squares / degrees
+    unlike = (degrees + 1) / 2 * math.log1p((own - centre) ** 2 / (degrees * variance))
+    searched = math.log((n_candidates - evidence.size + 1) / evidence.size)
+    return float(searched + own + math.log(variance) / 2 + unlike)
 
 
 @dataclass(frozen=True)
