@@ -15,11 +15,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from laconic import SparseBayesClassifier, SparseBayesRegressor
 from laconic.datasets import (
     make_cross,
+    make_offset_spirals,
     make_ripley,
     make_sinc,
     make_sparse_classification,
     make_spiral,
 )
+from laconic.kernels import Matern
 from laconic.likelihoods import Gaussian as Noise
 from laconic.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, LaplaceMixture, StudentT
 from laconic.solvers import EM, Newton
@@ -397,6 +399,16 @@ def test_no_width_collapses(q, gamma):
     model = SparseBayesClassifier(GeneralizedGaussian(q), kernel="rbf", gamma=gamma).fit(X, y)
     assert model.score(*make_cross(500, random_state=1)) > 0.85
     assert q > 1 or model.n_relevant_ < 40
+
+
+@pytest.mark.parametrize("h", [4.0, 8.0])
+def test_labels_without_noise_are_believed_on_rough_wide_kernels(h):
+    # As targets without noise they have no peak of the evidence between next to none and all of it.
+    X, y = make_offset_spirals(200, random_state=0)
+    X_test, y_test = make_offset_spirals(1000, random_state=1)
+    kernel = Matern(nu=0.5, gamma=1 / (2 * h**2))
+    model = SparseBayesClassifier(GeneralizedGaussian(2.0), kernel=kernel, fit_intercept=False)
+    assert model.fit(X, y).score(X_test, y_test) > 0.9
 
 
 def test_labels_that_say_nothing_stay_unsaid_by_wide_kernels():

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._protocols import Likelihood
+from .._protocols import Array, Likelihood
 from ..linalg import ridge
 from ..priors import GeneralizedGaussian
 from ..relevance import Mode, find_mode, first_precision, refit_by_degrees
@@ -34,6 +34,9 @@ _ENTRY = 0.1
 _MUCH = 0.5 * math.log(2)
 # Nats to which the mode is found where the evidence of several is compared, and a fit begins.
 _CLOSE = 1e-2
+# Ratios of signal to noise, of those of `signal_to_noise`, that labels without noise may ask for: of the
+# strongest direction 1 to 1e8, two magnitudes apart; an optimum of the evidence is wider than that.
+_BETWEEN = slice(12, 61, 12)
 # Difference of latents by which the slope of a curvature is measured.
 _STEP = 1e-3
 # No less than this part of the parameters that the data settle is answered for; where the curvature
@@ -271,17 +274,27 @@ def _dense_mode(problem: Problem, empty: State) -> Mode | None:
     """Return the mode under one precision for all weights that has the largest evidence, if any has.
 
     Labels are no targets: of several optima the true likelihood tells which is the best. At the far end
-    every label is believed, which is none.
+    every label is believed, which is none. Labels without noise may have their only peaks there or next
+    to nothing, and the largest evidence in between: where no peak is better than no weights, that is
+    looked at.
     """
     ratios, evidence, _ = signal_to_noise(problem)
     peaks = 1 + np.flatnonzero((evidence[1:-1] > evidence[:-2]) & (evidence[1:-1] > evidence[2:]))
     known = float(problem.weight @ empty.curvature) / float(problem.weight.sum())
     zero = np.zeros(problem.design.shape[1])
-    modes = [
-        find_mode(problem, np.full(zero.size, known / ratio), empty.likelihood, zero, empty.b, _CLOSE)
-        for ratio in ratios[peaks]
-    ]
-    return max(modes, key=lambda mode: mode.objective, default=None)
+
+    def best(ratios: Array) -> Mode | None:
+        precisions = [np.full(zero.size, known / ratio) for ratio in ratios]
+        modes = [
+            find_mode(problem, alpha, empty.likelihood, zero, empty.b, _CLOSE) for alpha in precisions
+        ]
+        return max(modes, key=lambda mode: mode.objective, default=None)
+
+    peak = best(ratios[peaks])
+    if peak is not None and peak.objective > empty.fit:
+        return peak
+    between = best(ratios[_BETWEEN])
+    return between if between is not None and between.objective > empty.fit else peak
 
 
 def _first_weights(problem: Problem, solver: Solver, rule: GeneralizedGaussian, max_iter: int) -> State:
