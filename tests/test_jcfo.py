@@ -16,6 +16,7 @@ from laconic.estimators._jcfo_trials import quick, through
 from laconic.kernels import RBF, Linear, Polynomial, Scaled
 from laconic.likelihoods import Gaussian, Logistic, Probit
 from laconic.solvers._joint_finish import _Smooth
+from laconic.solvers._joint_problem import descend
 from laconic.solvers._joint_weights import weights_at
 from laconic.solvers.joint import (
     JointProblem,
@@ -98,6 +99,20 @@ def test_the_answer_is_optimal(kernel, likelihood):
     assert found.converged
     assert asked.residual(found.theta, found.outputs) <= 1e-8
     assert (np.diff(found.values) <= 1e-9 * abs(found.value)).all(), "no iteration ends higher"
+
+
+def test_no_scale_falls_below_zero_by_a_rounding():
+    # Nothing pays: all scales fall together, and L-BFGS-B's step to zero misses it by 5e-32.
+    start = 1 + np.random.default_rng(32).integers(-3, 4, size=20) * 2.0**-52
+    price, lowest = 1 + 2.0**-52, []
+
+    def value_and_slope(x):
+        lowest.append(x.min())
+        return 103.9 + price * float(x.sum()), np.full(x.size, price)
+
+    end, _ = descend(value_and_slope, start, {})
+    assert min(lowest) >= 0
+    assert (end >= 0).all()
 
 
 @pytest.mark.parametrize("kernel", [RBF(gamma=1.0), Linear()], ids=repr)

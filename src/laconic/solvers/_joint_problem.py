@@ -170,10 +170,13 @@ def descend(
     options: dict[str, Any],
     callback: Callable[[Any], None] | None = None,
 ) -> tuple[Array, bool]:
-    """Minimise over numbers that are not negative; zeros come out exact."""
+    """Minimise over numbers that are not negative; zeros come out exact.
+
+    L-BFGS-B may miss its bounds by a rounding, and a scale of -5e-32 has no root.
+    """
     anything: Any = minimize  # its overloads do not know a function that returns both
     found = anything(
-        value_and_slope,
+        lambda x: value_and_slope(np.maximum(x, 0.0)),
         start,
         jac=True,
         method="L-BFGS-B",
@@ -182,4 +185,4 @@ def descend(
         options=options,
     )
     # A line search that finds nothing lower has reached the last digit.
-    return np.asarray(found.x), bool(found.success) or "ABNORMAL" in str(found.message)
+    return np.maximum(found.x, 0.0), bool(found.success) or "ABNORMAL" in str(found.message)
