@@ -15,7 +15,7 @@ from laconic.cli.rivals import contenders
 from laconic.design import DenseDesign
 from laconic.estimators._reference import FeatureMap, Reference, best_line
 from laconic.interop import load, save
-from laconic.kernels import RBF
+from laconic.kernels import RBF, Matern
 from laconic.likelihoods import Logistic, Probit
 from laconic.priors import Jeffreys
 from laconic.relevance import fit_shared, leave_one_out, row_products
@@ -86,10 +86,31 @@ def test_who_is_not_the_first_choice_has_to_be_clearly_better(monkeypatch):
 @pytest.mark.parametrize("kind", [LaconicClassifier, LaconicRegressor])
 def test_features_do_not_compete_where_rows_suffice_or_a_width_was_given(kind):
     X, y = make_moons(60, noise=0.2, random_state=0)
+    y = y if kind is LaconicClassifier else np.sin(X[:, 0])  # without a corner
     auto, by_name = kind().fit(X, y), kind("rbf").fit(X, y)
     np.testing.assert_array_equal(auto.predict(X), by_name.predict(X))
     wide, z, _, _ = few_of_many(kind)
     assert hasattr(kind(gamma=0.01).fit(wide, z), "dual_coef_")
+
+
+def test_corners_ask_for_a_rough_kernel(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1150, 2))
+    noise = 0.1 * rng.normal(size=1150)
+    corner, smooth = np.abs(X[:, 0]) + np.maximum(X[:, 1], 0) + noise, np.sin(X[:, 0]) + noise
+    train, test = slice(150), slice(150, None)
+    free = LaconicRegressor().fit(X[train], corner[train])
+    told = LaconicRegressor("rbf").fit(X[train], corner[train])
+    assert isinstance(free.kernel_.kernel, Matern)
+    assert isinstance(told.kernel_.kernel, RBF)
+    gained = free.log_density(X[test], corner[test]) - told.log_density(X[test], corner[test])
+    assert gained.mean() > 0.02
+    assert isinstance(LaconicRegressor().fit(X[train], smooth[train]).kernel_.kernel, RBF)
+    # Rough kernels have no low rank: they need all of it.
+    capped = LaconicRegressor(max_rank=100).fit(X[train], corner[train])
+    assert isinstance(capped.kernel_.kernel, RBF)
+    save(free, tmp_path / "rough.skops")
+    np.testing.assert_array_equal(load(tmp_path / "rough.skops").predict(X[test]), free.predict(X[test]))
 
 
 @pytest.mark.parametrize("kind", [LaconicClassifier, LaconicRegressor])

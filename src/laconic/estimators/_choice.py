@@ -12,7 +12,7 @@ import numpy as np
 from .._protocols import Array, Index, Likelihood
 from ..likelihoods import Binary
 from ._ard import has_evidence, most_probable_weights
-from ._family import Coordinates
+from ._family import Coordinates, Family
 from ._reference import CLEAR
 from ._search import LOOK, START, Crossed, Point, Search, multiple, smoother
 from ._wide import are_few, are_outnumbered, is_wide
@@ -51,6 +51,7 @@ def choose(
     intercept: bool,
     weigh: bool,
     whole_rows: bool = False,
+    any_kernel: bool = False,
 ) -> Choice:
     """Settle the reference by how well it predicts rows left out.
 
@@ -66,6 +67,8 @@ def choose(
         Whether features may weigh differently.
     whole_rows : bool
         Whether a row that counts for several is left out as a whole.
+    any_kernel : bool
+        Whether another kernel may take the place of the one that there is.
 
     Returns
     -------
@@ -95,12 +98,12 @@ def choose(
         latents = search.everywhere(point, rows, X.shape[0])
         precise, moments = multiple(point), search.moments
         return Choice(0.0, alike, precise, False, latents, coordinates, moments=moments)
-    other = family.squashed(X, weight) if isinstance(likelihood, Binary) else None
+    other = _other_family(coordinates, X, weight, likelihood, any_kernel)
     if other is not None:
-        squashed = search.seeing(replace(coordinates, family=other))
-        search, point = clearly_better(squashed, search, point)
+        seen = search.seeing(replace(coordinates, family=other))
+        search, point = clearly_better(seen, search, point)
         everywhere = replace(everywhere, coordinates=search.coordinates)
-        family = other if search is squashed else family
+        family = other if search is seen else family
     if not search.smooth and len(targets) == 1:
         search, point = smoother(search, point)
     theta_of = None
@@ -129,6 +132,20 @@ def choose(
     latents = search.everywhere(point, rows, X.shape[0])
     precise = multiple((width, precision))
     return Choice(width, search.theta, precise, search.smooth, latents, search.coordinates, theta_of)
+
+
+def _other_family(
+    coordinates: Coordinates, X: Any, weight: Array, likelihood: Likelihood, any_kernel: bool
+) -> Family | None:
+    """Return kernels that may be better than those that there are: what goes wrong differs by target.
+
+    Labels suffer from features with long tails. Values suffer from steps and corners, where the process
+    of a smooth kernel overshoots. A rough kernel has no low rank, so rows must be few enough for all.
+    """
+    family: Any = coordinates.family
+    if isinstance(likelihood, Binary):
+        return family.squashed(X, weight)  # type: ignore[no-any-return]
+    return family.rough() if any_kernel and X.shape[0] <= coordinates.max_rank else None
 
 
 def clearly_better(other: Search, search: Search, point: Point) -> tuple[Search, Point]:

@@ -89,6 +89,11 @@ class Family:
             return None
         return replace(self, unit=unit, origin=centre, spread=spread)
 
+    def rough(self) -> Self | None:
+        """Return the Matern kernels, whose functions have one derivative, if there is a choice."""
+        searched = self.radial and self.gamma is None
+        return replace(self, kernel="matern") if searched and self.kernel != "matern" else None
+
     @property
     def positive(self) -> bool:
         """Whether the kernels are positive semi-definite, as the covariance of a process has to be."""

@@ -159,6 +159,7 @@ class LaconicBase(ProjectedModel):
             intercept=self.fit_intercept,
             weigh=self.weigh_features,
             whole_rows=whole,
+            any_kernel=self._automatic("kernel"),
         )
         maps, family = choice.coordinates, choice.coordinates.family
         built = build_design(
