@@ -382,6 +382,10 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         unseen = noise.noise + np.exp(share @ np.log(np.maximum(reference.left_v, np.finfo(float).tiny)))
         return bool(path.nats[-1] * seen > _MUCH * unseen)
 
+    def _short(self, reference: Reference, y: Array, m: Array, share: Array) -> float:
+        noise: Any = reference.likelihood
+        return max(float(share @ ((y - m) ** 2 - reference.left_v)) - float(noise.variance), 0.0)
+
     def _own_up(
         self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
     ) -> GaussianPosterior:
