@@ -162,6 +162,14 @@ def test_all_features_say_what_the_dense_model_says():
     np.testing.assert_allclose(w, elsewhere.weights[index], rtol=1e-6, atol=1e-9)
 
 
+def test_a_feature_that_does_not_vary_is_not_taken():
+    X, y, _, _ = weak()
+    X[:, 7] = 2.0
+    model = LaconicClassifier(kernel=None).fit(X, y)
+    assert max(point.kernels for point in model.path_) == 599
+    assert 7 not in model.with_kernels(599).relevance_
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 def test_rows_are_left_out_for_good(intercept):
     X, problem, reference, r, elsewhere, part, _ = ready(intercept)

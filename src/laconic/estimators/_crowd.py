@@ -91,14 +91,15 @@ class Crowd:
         It takes in the columns that promise most by themselves.
         """
         p, u = self.elsewhere.precision, self.elsewhere.weights
-        whole = np.where(p > 0, np.einsum("ij,ij->j", self.T, self.T) + p, np.inf)
+        whole, out = np.einsum("ij,ij->j", self.T, self.T) + p, p == 0  # constant columns stay out
+        whole[out] = 1.0
         w, rest = self._project(index)
         for size in sizes:
             while index.size < size:
                 gain = (rest @ self.T + p * u) ** 2 / whole
-                gain[index] = -1.0
-                step = min(size, max(index.size + 1, int(_GROWTH * index.size)))
-                index = np.append(index, np.argsort(-gain, kind="stable")[: step - index.size])
+                gain[index], gain[out] = -1.0, -1.0
+                more = min(size, max(index.size + 1, int(_GROWTH * index.size))) - index.size
+                index = np.append(index, np.argpartition(-gain, more - 1)[:more])
                 w, rest = self._project(index)
             yield index, w
 
