@@ -117,7 +117,8 @@ class GaussianPosterior:
     def sample(self, n_samples: int, random_state: Seed = None) -> tuple[Array, Array]:
         """Draw weights of shape (n_samples, k) and intercepts of shape (n_samples,)."""
         rng = np.random.default_rng(random_state)
-        e = rng.normal(size=(n_samples, self.mean.size))
+        directions = self.mean.size if self.prior_root is not None else self.root.shape[0]
+        e = rng.normal(size=(n_samples, directions))
         if self.prior_root is None:
             deviation = e @ self.root
         else:

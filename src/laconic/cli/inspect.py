@@ -275,10 +275,7 @@ def _bar(part: float) -> str:
 
 def _sizes(points: list[tuple[int, float]], chosen: int) -> str:
     """Return a few sizes around the one that was chosen."""
-    sizes = sorted({0, 1, 2, chosen // 2, chosen, len(points) - 1})
-    parts = [
-        f"{'*' if size == chosen else ''}{size}: {points[size][1]:.2g}"
-        for size in sizes
-        if 0 <= size < len(points)
-    ]
+    lost = dict(points)
+    sizes = sorted({0, 1, 2, chosen // 2, chosen, max(lost)} & lost.keys())
+    parts = [f"{'*' if size == chosen else ''}{size}: {lost[size]:.2g}" for size in sizes]
     return "  " + "   ".join(parts) + "   (* chosen)"

@@ -37,8 +37,8 @@ _RANK_TOL = 1e-6
 _MOST_NUMBERS = 20_000_000
 # What is tried where nobody says otherwise, beside the features themselves.
 _KERNEL = "rbf"
-# So many features for each row, and they are the first choice.
-_MANY_FEATURES = 2
+# More than so many features for each row, and they are the first choice.
+_MANY_FEATURES = 1
 
 
 class LaconicBase(ProjectedModel):
@@ -234,9 +234,9 @@ class LaconicBase(ProjectedModel):
         self._built = answer.built._replace(design=None)  # type: ignore[arg-type]
         self.reference_: list[Any] = list(answer.references)
         self.path_ = [
-            Point(size, float(nats), output)
+            Point(index.size, float(nats), output)
             for output, path in enumerate(self._paths)
-            for size, nats in enumerate(path.nats)
+            for index, nats in zip(path.columns, path.nats, strict=True)
         ]
         self._settle([path.size(self.tolerance_, self._price) for path in self._paths])
 
@@ -259,7 +259,10 @@ class LaconicBase(ProjectedModel):
         for number, (size, path) in enumerate(zip(sizes, self._paths, strict=True)):
             kind = "features" if self._on_features else "kernels"
             message = path.message(size, kind, self.tolerance_, self._price)
-            history = [Record(k + 1, -nats, k, 0.0, number) for k, nats in enumerate(path.nats)]
+            history = [
+                Record(k + 1, -nats, path.columns[k].size, 0.0, number)
+                for k, nats in enumerate(path.nats)
+            ]
             for posterior, likelihood in zip(path.posteriors[size], path.likelihoods, strict=True):
                 fits.append(
                     Fit(path.columns[size], posterior, likelihood, Status(True, message), history)
@@ -288,12 +291,11 @@ class LaconicBase(ProjectedModel):
         a copy of the model
         """
         check_is_fitted(self)
-        sizes = [len(path.columns) - 1 for path in self._paths]
-        longest = max(sizes)
+        longest = max(path.columns[-1].size for path in self._paths)
         if not (k == 0 or is_count(k)) or k > longest:
             raise ValueError(f"k must be a whole number from 0 to {longest}, got {k!r}.")
         other = copy(self)
-        other._settle([min(int(k), size) for size in sizes])
+        other._settle([path.place(int(k)) for path in self._paths])
         return other
 
     def slim(self) -> Self:
@@ -319,7 +321,8 @@ class LaconicBase(ProjectedModel):
         other._paths = [path.without_reference(used) for path in paths]
         other._built = self._built._replace(basis=basis, centre=self._built.centre[used], pivots=None)
         other.reference_ = []
-        other.path_ = [point for point in self.path_ if point.kernels <= sizes[point.output]]
+        most = [path.columns[-1].size for path in paths]
+        other.path_ = [point for point in self.path_ if point.kernels <= most[point.output]]
         other._settle(sizes)
         other.status_ = self.status_
         return other

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -70,26 +70,51 @@ class Path:
     whole: bool = True  # whether it ended by itself, and not because no more columns were allowed
     height: float = 0.0  # of the prior where no kernel reaches, if that is known, and
     powers: Array | None = None  # how it is come to from each size (Beyond)
+    # Of many features for few rows: mean and variance of the latents of rows left out under the model of
+    # the largest size that was reached one by one and under those beyond; the place that they ask for.
+    left: list[tuple[Array, Array]] = field(default_factory=list)
+    taken: int | None = None
 
     def message(self, size: int, kind: str, tolerance: float, price: float) -> str:
-        """Return what the model of a size loses in words, and what to do if that is too much."""
-        lost = self.nats[size]
-        who = f"{size} {kind} lose" if size != 1 else f"1 {kind.removesuffix('s')} loses"
+        """Return what the model at a place loses in words, and what to do if that is too much."""
+        lost, count = self.nats[size], self.columns[size].size
+        who = f"{count} {kind} lose" if count != 1 else f"1 {kind.removesuffix('s')} loses"
         said = (
             f"{who} {lost:.2g} nats per observation of what the reference says "
             f"(tolerance {tolerance:.2g})."
         )
         if lost <= tolerance or self.size(tolerance, price) != size:  # who asked for less knows that
             return said
+        if self.taken is not None:
+            return said + f" Rows left out do not clearly ask for more {kind}."
         more = " More would be needed: raise max_kernels or tolerance."
         return said + (f" No larger set of {kind} comes closer." if self.whole else more)
 
     def until(self, size: int) -> Path:
-        """Return the path up to this size."""
+        """Return the path up to this place."""
         end = size + 1
         columns, posteriors, nats = self.columns[:end], self.posteriors[:end], self.nats[:end]
         powers = None if self.powers is None else self.powers[:end]
-        return replace(self, columns=columns, posteriors=posteriors, nats=nats, powers=powers)
+        return replace(
+            self, columns=columns, posteriors=posteriors, nats=nats, powers=powers, left=[], taken=None
+        )
+
+    def place(self, k: int) -> int:
+        """Return where the largest model of at most so many columns is."""
+        return max(place for place, index in enumerate(self.columns) if index.size <= k)
+
+    def taking(self, more: int) -> Path:
+        """Return the path with the place that rows left out ask for: so many beyond one by one."""
+        last = self.nats.size - 1
+        return replace(self, taken=min(last + 1 - len(self.left) + more, last))
+
+    def as_left_out(self) -> Reference:
+        """Return what the model that was taken says of rows left out, as if it were the reference."""
+        reference = self.references[0]
+        if self.taken is None:
+            return reference
+        m, v = self.left[self.taken - self.nats.size]
+        return replace(reference, left_m=m, left_v=v)
 
     def without_reference(self, used: Index) -> Path:
         """Return the path without its references, on these columns, which are all that it needs."""
@@ -97,11 +122,13 @@ class Path:
         return replace(self, references=[], columns=columns)
 
     def size(self, tolerance: float, price: float = 0.0) -> int:
-        """Return the smallest size that loses no more than this; the best if there is none.
+        """Return the place of the smallest size that loses no more than this; the best if there is none.
 
         With a price, what is taken beyond that size is what wins as many nats a row for each column:
         where few columns say nearly everything, one or two more say all of it.
         """
+        if self.taken is not None:
+            return self.taken
         good = np.flatnonzero(self.nats <= tolerance)
         least = int(good[0]) if good.size else int(np.argmin(self.nats))
         if not price:
@@ -112,7 +139,8 @@ class Path:
         """Tell of every size; return the path up to where somebody has heard enough."""
         report.begin()
         for size, lost in enumerate(self.nats):
-            if report(Record(size + 1, -float(lost), size, time.perf_counter() - began)):
+            kept = self.columns[size].size
+            if report(Record(size + 1, -float(lost), kept, time.perf_counter() - began)):
                 report.end()
                 return self.until(size)
         report.end()

@@ -15,10 +15,11 @@ from ..posterior import GaussianPosterior
 from ..projection import Elsewhere, Projection, best_columns
 from ..solvers import Problem
 from ._beyond import reaching
+from ._crowd import Crowd, left_out_by_size
 from ._model import KernelModel
 from ._path import Path, most_kept, rows_to_judge
 from ._reference import Reference
-from ._wide import is_clear, sparse_references, unseen_rows
+from ._wide import are_few, is_clear, sparse_references, unseen_rows
 
 # Mean and variance of the latent at each row.
 Latent: TypeAlias = tuple[Array, Array]
@@ -28,6 +29,10 @@ Latent: TypeAlias = tuple[Array, Array]
 _LOOK_FURTHER, _ENOUGH, _NOTHING = 2, 0.1, 2e-4
 # Columns that are looked at in any case: one may have the mean, but not yet the variance.
 _LEAST = 10
+# By how much the sets grow that are not chosen one by one.
+_LARGER = 4
+# What many features have to gain on few ones, in standard errors: the best of several is lucky.
+_CLEARLY = 2.0
 # The least that a row counts, as a part of the one that counts most.
 _LEAST_PRECISION = 1e-10
 
@@ -70,6 +75,10 @@ class ProjectedModel(KernelModel):
         """Return the projected posterior with what its mean misses in its variance."""
         return posterior
 
+    def _short(self, reference: Reference, y: Array, m: Array, share: Array) -> float:
+        """Return the variance by which rows left out, whose latents are these, are missed by more."""
+        return 0.0
+
     def _sparser(self, dense: Path, problem: Problem, built: Built, X: Array) -> list[Path]:
         """Return the paths to sparse references."""
         features: Any = replace(dense.references[0].coordinates, turn=None)
@@ -91,16 +100,41 @@ class ProjectedModel(KernelModel):
         """
 
         def says(outputs: Sequence[Path]) -> Array:
-            references = [path.references[0] for path in outputs]
+            references = [path.as_left_out() for path in outputs]
             self._put_together(references, targets, weight)
-            lost = sum(path.nats[path.size(self.tolerance_, self._price)] for path in outputs)
+            sure = [path for path in outputs if path.taken is None]
+            lost = sum(path.nats[path.size(self.tolerance_, self._price)] for path in sure)
             return self._left_out(references, targets) - float(lost)
 
         if len(paths[0]) == 1:  # there is no choice, and outputs may share it
-            return [path for (path,) in paths]
-        (dense, before), *sparse = [(outputs, says(outputs)) for outputs in zip(*paths, strict=True)]
+            found = [path for (path,) in paths]
+            return list(self._enough(found, weight, says))
+        kinds = [self._enough(outputs, weight, says) for outputs in zip(*paths, strict=True)]
+        (dense, before), *sparse = [(outputs, says(outputs)) for outputs in kinds]
         best, after = max(sparse, key=lambda one: float(weight @ one[1]))
         return list(best if is_clear(after - before, weight) else dense)
+
+    def _enough(
+        self,
+        outputs: Sequence[Path],
+        weight: Array,
+        says: Callable[[Sequence[Path]], Array],
+    ) -> Sequence[Path]:
+        """Return the paths with the sizes that rows left out ask for, where these were asked.
+
+        Few features, unless more of them are clearly better: as many for all outputs.
+        """
+        asked = [path.left for path in outputs if path.left]
+        if not asked or not self._automatic("tolerance"):
+            return outputs
+
+        def taking(more: int) -> list[Path]:
+            return [path.taking(more) if path.left else path for path in outputs]
+
+        few, *larger = [taking(more) for more in range(max(map(len, asked)))]
+        before, *after = [says(paths) for paths in (few, *larger)]
+        best = int(np.argmax([weight @ each for each in after]))
+        return larger[best] if is_clear(after[best] - before, weight, _CLEARLY) else few
 
     def _path(
         self,
@@ -141,6 +175,8 @@ class ProjectedModel(KernelModel):
         path = project(most)
         # Those that were looked at beyond what may be kept are kept where they are sorely missed.
         spared = self.max_kernels is None and len(columns) > most + 1
+        if elsewhere is not None and among is None and spared and are_few(*design.shape):
+            return self._farther(path, dense, built, precisions[0], elsewhere, part)
         path = project(_LOOK_FURTHER * most) if spared and self._is_poor(path, share) else path
         classes = isinstance(references[0].likelihood, Binary)
         return path if classes else reaching(path, dense.weight, built)
@@ -175,29 +211,87 @@ class ProjectedModel(KernelModel):
             )
             for reference, r in zip(references, precisions, strict=True)
         ]
-        total = float(dense.weight.sum())
         judges = rows_to_judge(references[0].m)
-        seen, Phi = [reference.at(judges) for reference in references], Phi[judges]
-        share = dense.weight[judges] / dense.weight[judges].sum()
-        lost_with = self._loss(seen, share)
-
-        def onto(at: Index, here: Array, output: int) -> tuple[GaussianPosterior, Latent]:
-            reference, posterior = seen[output], projections[output].onto(at)
-            m, v = posterior.latent(here)
-            posterior, v = posterior.as_wide_as(
-                reference.around_rows(share), v, precisions[output][judges]
-            )
-            return self._own_up(reference, share, posterior, m), (m, v)
-
-        posteriors, nats = [], []
+        judge = self._judge(references, dense.weight, precisions, judges, elsewhere, part)
+        Phi, models = Phi[judges], []
         for index in columns:
             at = np.searchsorted(used, index)
-            here = Phi[:, at]
-            models = [onto(at, here, output) for output in range(len(references))]
-            lost = (1 - part) * float(share @ lost_with([latent for _, latent in models]))
-            if elsewhere is not None:
-                lost += elsewhere.missed(index, models[0][0].mean) / total
-            posteriors.append([posterior for posterior, _ in models])
-            nats.append(max(lost, 0.0))
+            models.append(judge(index, [each.onto(at) for each in projections], Phi[:, at]))
         likelihoods = [reference.likelihood for reference in references]
+        posteriors, nats = (list(part) for part in zip(*models, strict=True))
         return Path(list(references), likelihoods, columns, posteriors, np.array(nats))
+
+    def _judge(
+        self,
+        references: Sequence[Reference],
+        weight: Array,
+        precisions: Sequence[Array],
+        judges: Index,
+        elsewhere: Elsewhere | None,
+        part: float,
+    ) -> Callable[[Index, list[GaussianPosterior], Array], tuple[list[GaussianPosterior], float]]:
+        """Return what makes projected posteriors on some columns as wide as they should be.
+
+        It takes the values of the columns at the rows that judge, and says what is lost, too.
+        """
+        seen = [reference.at(judges) for reference in references]
+        share = weight[judges] / weight[judges].sum()
+        lost_with, total = self._loss(seen, share), float(weight.sum())
+
+        def judge(
+            index: Index, projected: list[GaussianPosterior], here: Array
+        ) -> tuple[list[GaussianPosterior], float]:
+            posteriors, latents = [], []
+            for reference, posterior, r in zip(seen, projected, precisions, strict=True):
+                m, v = posterior.latent(here)
+                posterior, v = posterior.as_wide_as(reference.around_rows(share), v, r[judges])
+                posteriors.append(self._own_up(reference, share, posterior, m))
+                latents.append((m, v))
+            lost = (1 - part) * float(share @ lost_with(latents))
+            if elsewhere is not None:
+                lost += elsewhere.missed(index, posteriors[0].mean) / total
+            return posteriors, max(lost, 0.0)
+
+        return judge
+
+    def _farther(
+        self,
+        path: Path,
+        dense: Problem,
+        built: Built,
+        precision: Array,
+        elsewhere: Elsewhere,
+        part: float,
+    ) -> Path:
+        """Return the path of a dense reference of features beyond those that are chosen one by one.
+
+        Where each of many features says a little, few lose much. Sets four times as large in turn, up to
+        all of them, are there for rows left out to ask for.
+        """
+        reference, r = path.references[0], (1 - part) * precision
+        free, design = self.fit_intercept, built.design
+        crowd = Crowd.of(design, precision, reference.m, elsewhere, part, intercept=free)
+        few, everything = len(path.columns) - 1, crowd.varying
+        if path.nats.min() <= self.tolerance_ or everything <= few or few < 1:
+            return path
+        steps = int(np.log(everything / few) / np.log(_LARGER))
+        larger = sorted({*(few * _LARGER ** np.arange(1, steps + 1)).tolist(), everything})
+        every, share = np.arange(r.size), dense.weight / dense.weight.sum()
+        judge = self._judge([reference], dense.weight, [precision], every, elsewhere, part)
+        rows, columns, models = crowd.T / np.sqrt(r)[:, None] + crowd.centre, [], []
+        means = left_out_by_size(reference, dense, design, precision, elsewhere, part, [few, *larger])
+        left = [(m, reference.left_v + self._short(reference, dense.y, m, share)) for m in means]
+        for (index, w), (_, v) in zip(crowd.grow(path.columns[-1], larger), left[1:], strict=True):
+            wanted = float(share @ v)
+            posterior = crowd.onto(index, w, reference.posterior, dense.design, r, wanted)
+            columns.append(index)
+            models.append(judge(index, [posterior], rows[:, index]))
+        posteriors, nats = (list(each) for each in zip(*models, strict=True))
+        return replace(
+            path,
+            columns=path.columns + columns,
+            posteriors=path.posteriors + posteriors,
+            nats=np.append(path.nats, nats),
+            whole=True,
+            left=left,
+        )

@@ -62,12 +62,12 @@ def calibrated(reference: Reference, problem: Problem, n_features: int, *, alone
     return reference.stretched(best_stretch(problem, reference)) if alone else reference
 
 
-def is_clear(gained: Array, weight: Array) -> bool:
-    """Whether the rows gain more than a standard error, or it may be chance."""
+def is_clear(gained: Array, weight: Array, errors: float = _CLEARLY) -> bool:
+    """Whether the rows gain more than so many standard errors, or it may be chance."""
     total = float(weight.sum())
     mean = float(weight @ gained) / total
     deviation = np.sqrt(float(weight @ (gained - mean) ** 2) / total)
-    return bool(mean * np.sqrt(total) > _CLEARLY * deviation)
+    return bool(mean * np.sqrt(total) > errors * deviation)
 
 
 def shrinkage(Z: Array, share: Array, rows: float) -> float:

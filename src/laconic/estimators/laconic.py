@@ -61,7 +61,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     kernel : "auto", "rbf", "matern", "linear", "poly", None, Kernel or callable, default="auto"
         ``None`` projects onto the features themselves. ``"auto"`` is the rbf kernel; on at most 600 rows
         that are fewer than four for each feature it is ``None`` if that predicts rows left out clearly
-        better; with more than two features for each row, unless the kernel does.
+        better; with more features than rows, unless the kernel does.
     gamma : float or "auto", default="auto"
         Of the named kernels, on standardised features; ``"auto"`` finds it.
     tolerance : float or "auto", default="auto"
@@ -73,7 +73,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         weights that one half of the rows asks for clearly help to predict the other half.
     max_kernels : int or None, default=None
         Most kernels (or features for each output); ``None`` is 64, for more than two classes 200, or
-        one for 30 rows up to 200.
+        one for 30 rows up to 200; of more features than rows, all that rows left out clearly ask for.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
@@ -237,7 +237,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         ``None`` projects onto the features themselves. ``"auto"`` is the rbf kernel, or the Matern kernel
         where functions with steps and corners are clearly more likely (on at most ``max_rank`` rows); on
         at most 600 rows that are fewer than four for each feature it is ``None`` if that predicts rows
-        left out clearly better; with more than two features for each row, unless the kernel does.
+        left out clearly better; with more features than rows, unless the kernel does.
     gamma : float or "auto", default="auto"
         Of the named kernels, on standardised features; ``"auto"`` finds it.
     tolerance : float or "auto", default="auto"
@@ -250,7 +250,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
     max_kernels : int or None, default=None
         Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200; twice as
         many where new rows would lose a tenth of a nat by so few, as they do where there is next to no
-        noise.
+        noise; of more features than rows as in :class:`LaconicClassifier`.
     likelihood : {"gaussian", "student", "auto"} or Noise, default="gaussian"
         ``"student"`` has heavy tails for a few wild targets: :class:`~laconic.likelihoods.Student`.
         ``"auto"`` takes it where rows left out clearly ask for it: without outliers it costs nothing,
@@ -382,6 +382,10 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         seen = 1 / float(self._precision(reference, share)[0])
         unseen = noise.noise + np.exp(share @ np.log(np.maximum(reference.left_v, np.finfo(float).tiny)))
         return bool(path.nats[-1] * seen > _MUCH * unseen)
+
+    def _short(self, reference: Reference, y: Array, m: Array, share: Array) -> float:
+        noise: Any = reference.likelihood
+        return max(float(share @ ((y - m) ** 2 - reference.left_v)) - float(noise.variance), 0.0)
 
     def _own_up(
         self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array

@@ -19,14 +19,16 @@ class ProjectionDisplay:
     Parameters
     ----------
     paths : sequence of ndarrays
-        For each output the nats lost by the models of 0, 1, 2, ... kernels.
+        For each output the nats lost by the models of its path.
     chosen : sequence of int
-        The size taken for each output.
+        Where on its path the model is that was taken for each output.
     tolerance : float
     names : sequence of str
         What to call the outputs.
     what : str, default="kernels"
         What is counted.
+    sizes : sequence of ndarrays or None, default=None
+        How many of them each of the models has; None is 0, 1, 2, ...
 
     Attributes
     ----------
@@ -55,12 +57,14 @@ class ProjectionDisplay:
         tolerance: float,
         names: Sequence[str],
         what: str = "kernels",
+        sizes: Sequence[Any] | None = None,
     ) -> None:
         self.paths = paths
         self.chosen = chosen
         self.tolerance = tolerance
         self.names = names
         self.what = what
+        self.sizes = sizes
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -82,13 +86,19 @@ class ProjectionDisplay:
         paths = [
             np.array([point.nats for point in model.path_ if point.output == k]) for k in range(outputs)
         ]
+        sizes = [
+            np.array([point.kernels for point in model.path_ if point.output == k])
+            for k in range(outputs)
+        ]
+        kept = [posterior.mean.size for posterior in model.posteriors_[:outputs]]
         names = [str(name) for name in model.classes_] if outputs > 1 else [""]
         display = cls(
             paths,
-            chosen=[posterior.mean.size for posterior in model.posteriors_[:outputs]],
+            chosen=[int(np.searchsorted(*pair)) for pair in zip(sizes, kept, strict=True)],
             tolerance=model.tolerance_,
             names=names,
             what="features" if model._on_features else "kernels",
+            sizes=sizes,
         )
         return display.plot(ax=ax)
 
@@ -107,11 +117,13 @@ class ProjectionDisplay:
         ax = new_axes(ax, self, (5.6, 3.8))
         least = 1e-2 * self.tolerance  # a loss of nothing has no logarithm
         self.lines_ = []
-        for k, (path, size, name) in enumerate(zip(self.paths, self.chosen, self.names, strict=True)):
+        sizes = self.sizes or [np.arange(len(path)) for path in self.paths]
+        outputs = zip(self.paths, sizes, self.chosen, self.names, strict=True)
+        for k, (path, size, place, name) in enumerate(outputs):
             nats = np.maximum(path, least)
             look = style(k)
-            (line,) = ax.plot(np.arange(nats.size), nats, mfc="white", ms=4, label=name, **look)
-            ax.plot([size], [nats[size]], **look | {"ms": 9, "linestyle": "none"})
+            (line,) = ax.plot(size, nats, mfc="white", ms=4, label=name, **look)
+            ax.plot([size[place]], [nats[place]], **look | {"ms": 9, "linestyle": "none"})
             self.lines_.append(line)
         ax.axhline(self.tolerance, color=ASIDE, lw=1)
         ax.annotate(
