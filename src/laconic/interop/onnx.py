@@ -280,14 +280,13 @@ def _variance(posterior: GaussianPosterior, away: Tensor, further: np.ndarray[An
     if posterior.prior_root is None:
         turned = away @ posterior.root.T
         return (turned * turned).sum() + float(posterior.spread)
-    # I - V C^2 V' is what V leaves and (1 - C^2) of what it takes: squares, of which none cancel.
-    C2 = (posterior.root**2).sum(axis=0)
-    V = away.graph.constant(posterior.root / np.sqrt(C2))
+    # The variance is what V leaves and a part of what it takes: squares, of which none cancel.
+    directions, left = posterior.directions
+    V = away.graph.constant(directions)
     away = away * np.asarray(posterior.prior_root, dtype=np.float64)
     along = away @ V
-    left = away - along @ away.graph.op("Transpose", V)
-    along = along * np.sqrt(np.maximum(1 - C2, 0.0))
-    v: Tensor = (left * left).sum() + (along * along).sum() + float(posterior.spread)
+    rest, along = away - along @ away.graph.op("Transpose", V), along * left
+    v: Tensor = (rest * rest).sum() + (along * along).sum() + float(posterior.spread)
     return v
 
 
