@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from laconic.basis._pivots import pivoted_cholesky, spread
-from laconic.design import DenseDesign
+from laconic.design import DenseDesign, SparseDesign
+from laconic.design import sparse as sparse_module
 from laconic.linalg import (
     Factor,
     damped_least_squares,
@@ -88,6 +90,50 @@ def test_primal_is_dual(shape, intercept, seed):
     assert primal.intercept == pytest.approx(dual.intercept, rel=1e-8, abs=1e-10)
     assert primal.spread == dual.spread
     assert primal.log_det == pytest.approx(dual.log_det, rel=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("intercept", INTERCEPT)
+def test_sparse_rows_are_solved_without_a_dense_matrix(intercept, seed):
+    # Rare words, a few that nearly every row has, and variances of which some are zero.
+    n, p, rng = 60, 3000, np.random.default_rng(seed)
+    Phi = rng.normal(size=(n, p)) * (
+        rng.uniform(size=(n, p)) < np.r_[np.full(20, 0.9), np.full(p - 20, 0.01)]
+    )
+    _, r, z, variance = problem(n, p, seed=seed)
+    sparse, asked = SparseDesign(csr_array(Phi)), []
+    sparse.compress = lambda *args: asked.append(args) or DenseDesign(Phi).compress(*args)
+    answer = ridge_dual(sparse, r, z, variance, intercept=intercept)
+    expected = ridge_dual(DenseDesign(Phi), r, z, variance, intercept=intercept)
+    np.testing.assert_allclose(answer.weights, expected.weights, rtol=1e-8, atol=1e-10)
+    assert answer.intercept == pytest.approx(expected.intercept, rel=1e-8, abs=1e-10)
+    assert answer.log_det == pytest.approx(expected.log_det, rel=1e-10)
+    assert answer.n_learnt == pytest.approx(expected.n_learnt, rel=1e-10)
+    np.testing.assert_allclose(
+        answer.latent_variance(sparse, r), expected.latent_variance(DenseDesign(Phi), r), rtol=1e-8
+    )
+    assert not asked
+    np.testing.assert_allclose(answer.dual, expected.dual, rtol=1e-10, atol=1e-12)
+    assert len(asked) == 1
+
+
+def test_products_of_sparse_rows_are_made_once_for_all_precisions(monkeypatch):
+    calls = []
+    made = sparse_module._outer
+    monkeypatch.setattr(sparse_module, "_outer", lambda *args: calls.append(1) or made(*args))
+    rng = np.random.default_rng(0)
+    design = SparseDesign(csr_array(rng.normal(size=(40, 2000)) * (rng.uniform(size=(40, 2000)) < 0.02)))
+    for variance, r in ((1.0, 1.0), (0.3, 2.0), (7.0, 0.1)):
+        ridge(
+            design,
+            r * rng.uniform(size=40),
+            rng.normal(size=40),
+            np.full(2000, variance),
+            intercept=True,
+        )
+    assert len(calls) == 1
+    ridge(design, np.ones(40), rng.normal(size=40), rng.uniform(size=2000), intercept=True)
+    assert len(calls) == 2
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

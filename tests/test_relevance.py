@@ -19,7 +19,7 @@ from laconic.datasets import make_grid, make_ripley, make_sinc
 from laconic.design import DenseDesign, FactoredDesign, SparseDesign, factored
 from laconic.design.build import _Recent
 from laconic.likelihoods import Gaussian, Logistic, Probit
-from laconic.linalg import Quadratic, ridge_dual, ridge_primal
+from laconic.linalg import Quadratic, ridge, ridge_dual, ridge_primal
 from laconic.priors import Jeffreys
 from laconic.relevance import (
     Belief,
@@ -1096,3 +1096,21 @@ def test_hundreds_of_columns_come_to_rest_too(monkeypatch):
     model = RVMRegressor(inference="evidence", max_iter=150).fit(X, y)
     assert model.status_.converged
     assert model.n_relevant_ > 2
+
+
+@pytest.mark.parametrize("likelihood", [Probit(), Logistic()], ids=lambda each: type(each).__name__)
+def test_a_mode_far_out_is_reached_in_few_solves(likelihood):
+    # Separable labels under a weak prior: the curvature gives way, and plain Newton steps are short.
+    rng, solves = np.random.default_rng(0), []
+    Phi = rng.normal(size=(80, 60))
+    y, alpha = np.where(Phi[:, 0] > 0, 1.0, -1.0), np.full(60, 1e-3)
+    problem = Problem(DenseDesign(Phi), y, likelihood, Jeffreys(), np.ones(80), True)
+
+    def counted(*args, **kwargs):
+        solves.append(1)
+        return ridge(*args, **kwargs)
+
+    mode = find_mode(problem, alpha, likelihood, np.zeros(60), 0.0, solve=counted)
+    slope = likelihood.evaluate(y, mode.f)[1]
+    np.testing.assert_allclose(Phi.T @ slope, alpha * mode.w, rtol=0, atol=1e-8)
+    assert len(solves) <= 13  # plain steps: 16 of the probit, 15 of the logistic likelihood

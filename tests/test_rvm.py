@@ -1156,3 +1156,16 @@ def test_rows_that_count_very_often_are_learnt_without_a_warning(inference):
     with np.errstate(over="raise", invalid="raise"):
         model = RVMClassifier(inference=inference).fit(X, y, np.full(80, 1e12))
     assert model.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_augmentation_keeps_its_digits_without_noise(seed):
+    # Weights of thousands, and a precision of 1e11 at each row: differences of products were rounding.
+    rng = np.random.default_rng(seed)
+    rows, new = rng.uniform(-10, 10, size=(200, 1)), rng.uniform(-9, 9, size=(300, 1))
+    model = RVMRegressor().fit(rows, np.sinc(rows[:, 0] / np.pi))
+    mean, std = model.predict_dist(new)
+    np.testing.assert_allclose(mean, np.sinc(new[:, 0] / np.pi), rtol=0, atol=1e-3)
+    plain, narrow = model.predict_dist(new, augment=False)  # among so many rows there is nothing to add
+    np.testing.assert_allclose(mean, plain, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(std, narrow, rtol=0.01)

@@ -185,6 +185,9 @@ class Design(Protocol):
         ``z`` is one target, or a column for each of several.
         """
 
+    def outer(self, variance: Array) -> Array | None:
+        """Return ``Phi diag(variance) Phi'`` where that is cheaper than to compress, or None."""
+
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""
 

@@ -176,10 +176,15 @@ class Ridge:
     spread: float
     root: Array  # D: square roots of the prior variances
     factor: Factor  # of I + D G D (primal) or I + T T' (dual)
-    dual: Array | None  # T = R^(1/2) (Phi - centre) D, or None in the primal
+    turned: Callable[[], Array] | None  # makes T = R^(1/2) (Phi - centre) D; None in the primal
     # Makes U with U T = R^(1/2) (Phi - centre) D, where T has fewer rows.
     rows: Callable[[], Array] | None = None
     target: Array | None = None  # t: the problem is min |t - T x|^2 + |x|^2 with w = D x
+
+    @cached_property
+    def dual(self) -> Array | None:
+        """``T`` itself, or None in the primal."""
+        return None if self.turned is None else self.turned()
 
     @property
     def log_det(self) -> float:
@@ -189,8 +194,8 @@ class Ridge:
     @property
     def n_learnt(self) -> float:
         """Effective number of parameters, the sum of :meth:`learnt` at a small part of its price."""
-        size = self.root.size if self.dual is None else self.dual.shape[0]
-        return size - float((self.factor.inverse_root**2).sum())
+        inverse = self.factor.inverse_root
+        return len(inverse) - float((inverse**2).sum())
 
     def learnt(self) -> Array:
         r"""Return how far the data settle each weight, :math:`\gamma_k = 1 - \Sigma_{kk}/D_k^2`."""
@@ -200,7 +205,7 @@ class Ridge:
 
     def latent_variance(self, design: Design, r: Array) -> Array:
         """Return the variance of the latent at each training row, intercept included."""
-        if self.dual is None:
+        if self.turned is None:
             # Sigma = root root'; the inverse of a triangle takes a third of as many solves.
             root = (self.factor.inverse_root * self.root).T
             variance = np.full(r.size, self.spread)
@@ -280,23 +285,58 @@ def ridge_primal(design: Design, r: Array, z: Array, variance: Array, *, interce
 
 def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept: bool) -> Ridge:
     """Solve through ``I + T T'``, of the number of rows (Woodbury)."""
+    outer = design.outer(variance)
+    if outer is not None:
+        return ridge_of_rows(design, outer, 1.0, r, z, variance, intercept=intercept)
     centre, level, spread = _centre(design, r, z, intercept)
     root = np.sqrt(variance)
     whole, t, one, rows = design.compress(r, z)
     t = t - level * one if intercept else t
-    T = np.empty_like(whole)
-    step = max(1, _IN_CACHE // max(T.shape[1], 1))
-    for start in range(0, T.shape[0], step):  # a block at a time: each row comes from memory once
-        part = slice(start, start + step)
-        block = whole[part] - one[part, None] * centre if intercept else whole[part]
-        np.multiply(block, root, out=T[part])
+    T = _turned(whole, one, centre, root)
     del whole
     matrix = T @ T.T
     matrix.flat[:: matrix.shape[0] + 1] += 1.0
     factor = Factor(matrix)
     weights = root * (T.T @ factor.solve(t))
     b = level - float(centre @ weights)
-    return Ridge(weights, b, centre, spread, root, factor, T, rows, t)
+    return Ridge(weights, b, centre, spread, root, factor, lambda: T, rows, t)
+
+
+def _turned(whole: Array, one: Array, centre: Array, root: Array) -> Array:
+    """Return ``(whole - one centre') D``, a block at a time: each row comes from memory once."""
+    T, moved = np.empty_like(whole), centre.any()
+    step = max(1, _IN_CACHE // max(T.shape[1], 1))
+    for start in range(0, T.shape[0], step):
+        part = slice(start, start + step)
+        block = whole[part] - one[part, None] * centre if moved else whole[part]
+        np.multiply(block, root, out=T[part])
+    return T
+
+
+def ridge_of_rows(
+    design: Design, products: Array, unit: float, r: Array, z: Array, variance: Array, *, intercept: bool
+) -> Ridge:
+    r"""Solve through ``I + T T'``, whose entries are known: ``unit * products`` is ``Phi V Phi'``.
+
+    :math:`TT^T = R^{1/2}(\Phi - 1c^T)V(\Phi - 1c^T)^TR^{1/2}` with :math:`c = \Phi^Tr/\sum r`: no matrix
+    of rows by columns is needed until somebody asks for ``T``.
+    """
+    centre, level, spread = _centre(design, r, z, intercept)
+    aside: Array = products @ r * spread
+    aside -= 0.5 * float(r @ aside) * spread
+    half, root = np.sqrt(unit * r), np.sqrt(variance)
+    matrix: Array = half[:, None] * products
+    matrix *= half
+    matrix.flat[:: r.size + 1] += 1.0
+    factor, t = Factor(less_outers(matrix, half, half * aside)), half * (z - level)
+    pull = half * factor.solve(t)
+    weights = (variance / unit) * (design.rmatvec(pull) - pull.sum() * centre)
+    b = level - float(centre @ weights)
+
+    def turned() -> Array:
+        return _turned(design.compress(r, z).T, np.sqrt(r), centre, root)
+
+    return Ridge(weights, b, centre, spread, root, factor, turned, None, t / np.sqrt(unit))
 
 
 def less_outers(A: Array, u: Array, v: Array) -> Array:

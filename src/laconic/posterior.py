@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from ._protocols import Array, Seed
 from .linalg import Ridge, symmetric_eigen
+
+# What the data tell of a direction, as a part of all there is to know, that is nothing but rounding.
+_UNSEEN = 1e-14
 
 
 @dataclass(frozen=True)
@@ -20,8 +24,8 @@ class GaussianPosterior:
     weights at the weighted centre :math:`c` of the data.
 
     :math:`\Sigma` is kept in one of two forms. With fewer columns than rows it is :math:`B^T B`
-    (``prior_root is None``). Otherwise it is :math:`D(I - V C^2 V^T)D`, where :math:`V` spans what
-    the data say and ``root`` holds :math:`V C`.
+    (``prior_root is None``). Otherwise it is :math:`D(I - W W^T)D`, where ``root`` holds :math:`W`,
+    which spans what the data say.
     """
 
     mean: Array
@@ -39,12 +43,8 @@ class GaussianPosterior:
         if answer.dual is None:
             root = answer.factor.inverse_root * answer.root
             return cls(*common, root, None, answer.n_learnt)
-        # T = U s V': what the data have learnt along V is s^2 / (1 + s^2).
-        values, U = symmetric_eigen(answer.dual @ answer.dual.T)
-        seen = values > values[-1] * 1e-14 if values.size else values > 0
-        s2 = values[seen]
-        V = (U[:, seen].T @ answer.dual).T / np.sqrt(s2)
-        return cls(*common, V * np.sqrt(s2 / (1 + s2)), answer.root, float((s2 / (1 + s2)).sum()))
+        # W W' = T'(I + T T')^-1 T.
+        return cls(*common, answer.factor.whiten(answer.dual).T, answer.root, answer.n_learnt)
 
     def shift(self, offset: Array) -> Self:
         """Return the posterior for columns that were centred by ``offset`` when it was found."""
@@ -99,13 +99,19 @@ class GaussianPosterior:
         """Return ``H`` with ``H'H = A' Sigma A``: it has the digits of ``A``, not half of them."""
         if self.prior_root is None:
             return np.asarray(self.root @ A)
-        scaled = self.prior_root[:, None] * A
-        return np.asarray(scaled - self.root @ (self._shrink()[:, None] * (self.root.T @ scaled)))
+        scaled, (V, left) = self.prior_root[:, None] * A, self.directions
+        return np.asarray(scaled - V @ ((1 - left)[:, None] * (V.T @ scaled)))
 
-    def _shrink(self) -> Array:
-        """Return what makes ``I - V C^2 V'`` its symmetric root, ``I - V (1 - sqrt(1 - C^2)) V'``."""
-        C2 = (self.root**2).sum(axis=0)
-        return np.asarray((1 - np.sqrt(np.maximum(1 - C2, 0.0))) / C2)
+    @cached_property
+    def directions(self) -> tuple[Array, Array]:
+        """``V``, orthonormal, and ``left``: ``I - V (1 - left) V'`` is the root of ``I - W W'``.
+
+        What is left of the prior's deviation along ``V``, of which the data know.
+        """
+        learnt, U = symmetric_eigen(self.root.T @ self.root)
+        seen = learnt > _UNSEEN
+        V = self.root @ (U[:, seen] / np.sqrt(learnt[seen]))
+        return V, np.sqrt(np.maximum(1 - learnt[seen], 0.0))
 
     def covariance_dot(self, A: Array) -> Array:
         """Return the covariance of the weights times a matrix."""
@@ -122,6 +128,7 @@ class GaussianPosterior:
         if self.prior_root is None:
             deviation = e @ self.root
         else:
-            deviation = (e - ((e @ self.root) * self._shrink()) @ self.root.T) * self.prior_root
+            V, left = self.directions
+            deviation = (e - ((e @ V) * (1 - left)) @ V.T) * self.prior_root
         at_centre = np.sqrt(self.spread) * rng.normal(size=n_samples)
         return self.mean + deviation, self.intercept + at_centre - deviation @ self.centre

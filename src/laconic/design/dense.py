@@ -112,6 +112,9 @@ class DenseDesign:
         half = np.sqrt(r)
         return Compressed(half[:, None] * self.matrix, (half * z.T).T, half, None)
 
+    def outer(self, variance: Array) -> None:
+        """Return nothing: from dense rows it is made as it is needed."""
+
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""
         return DenseDesign(self.matrix[index])

@@ -132,6 +132,9 @@ class FactoredDesign:
         T = root.product_transposed(self._coordinates)
         return Compressed(T, t, one, lambda: root.solve((half[:, None] * Q).T).T)
 
+    def outer(self, variance: Array) -> None:
+        """Return nothing: the compressed problem has fewer rows."""
+
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""
         exact = self.exact

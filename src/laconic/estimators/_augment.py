@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._protocols import Array, Basis, Kernel
-from ..linalg import Triangle
+from ..linalg import Triangle, upper_root
 from ..posterior import GaussianPosterior
 
 # A function is at least this tall, as a part of a kernel: flatter ones have no error to speak of.
@@ -57,39 +57,55 @@ class Augmentation:
         rows: Any,
         basis: Basis,
         posterior: GaussianPosterior,
+        variance: Array,
         X: Any,
         y: Array,
         r: Array,
     ) -> Self:
-        """Gather what is needed from the training rows, a block at a time."""
+        r"""Gather what is needed from the training rows, a block at a time.
+
+        The weights of the posterior have the prior ``variance``. All of it is in one triangle,
+        :math:`T^TT = A^TA` with
+
+        .. math:: A = \begin{pmatrix}R^{1/2}\Phi & R^{1/2}G^T & R^{1/2}(y - m) \\
+            V^{-1/2} & 0 & -V^{-1/2}w\end{pmatrix}:
+
+        what :math:`\Phi` says of :math:`G` is a solve with its first block, and all that it leaves is in
+        the others, as roots. As differences of products there would be nothing left of it where there is
+        next to no noise.
+        """
         triangle = Triangle.of(np.asarray(kernel(rows, rows), dtype=np.float64))
-        rank, share = rows.shape[0], r / r.sum()
+        rank, k, share = rows.shape[0], posterior.mean.size, r / r.sum()
         target = float(share @ y)  # the latent is measured from here, or it would cancel
-        square, cross = np.zeros((rank, rank)), np.zeros((rank, basis.n_columns))
-        middle, slope = np.zeros(rank), np.zeros(rank)
-        mean = second = level = 0.0
         step = max(1, _ENTRIES // max(rank, 1))
-        for start in range(0, X.shape[0], step):
-            part = slice(start, start + step)
+        parts = [slice(start, start + step) for start in range(0, X.shape[0], step)]
+
+        def seen(part: slice) -> tuple[Array, Array]:
             G = triangle.solve(np.asarray(kernel(rows, X[part]), dtype=np.float64))
-            Phi = np.asarray(basis.columns(X[part]), dtype=np.float64)
+            return G, np.asarray(basis.columns(X[part]), dtype=np.float64)
+
+        middle, mean, second, level = np.zeros(rank), 0.0, 0.0, 0.0
+        for part in parts:
+            G, Phi = seen(part)
             m, v = posterior.latent(Phi)
-            square += (G * r[part]) @ G.T
-            cross += (G * r[part]) @ (Phi - posterior.centre)
             middle += G @ share[part]
-            slope += G @ (r[part] * (y[part] - m))
             mean += float(share[part] @ (m - target))
             second += float(share[part] @ ((m - target) ** 2 + v))
             level += float(share[part] @ kernel.diag(X[part]))
-        if posterior.spread > 0:  # a free intercept takes the mean from every column
-            square -= r.sum() * np.outer(middle, middle)
-        else:
+        if posterior.spread == 0:  # only a free intercept takes the mean from every column
             middle = np.zeros(rank)
-        gain = posterior.covariance_dot(cross.T)
+        precision = 1 / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+        root = np.column_stack([np.diag(precision), np.zeros((k, rank)), -precision * posterior.mean])
+        for part in parts:
+            G, Phi = seen(part)
+            left = y[part] - posterior.latent(Phi)[0] + (mean if posterior.spread > 0 else 0.0)
+            beside = np.column_stack([Phi - posterior.centre, G.T - middle, left])
+            root = upper_root(np.vstack([root, np.sqrt(r[part])[:, None] * beside]))
+        gain = Triangle(root[:k, :k].T).solve_transposed(root[:k, k:-1])
         height = max(second - mean**2, (_FLAT * level) ** 2)
         # A kernel that vanishes at all rows has no height to be measured in: it is left out.
         alpha = level * (level / max(height, np.finfo(float).tiny)) if level > 0 else np.inf
-        excess = square - cross @ gain
+        excess, slope = root[k:, k:-1].T @ root[k:, k:-1], root[k:, k:-1].T @ root[k:, -1]
         # Neither half of a triangular or symmetric matrix is kept twice: this is most of a saved model.
         halves = np.asfortranarray(triangle.lower + np.triu(excess, 1))
         return cls(kernel, rows, halves, middle, gain, np.diag(excess).copy(), slope, alpha)

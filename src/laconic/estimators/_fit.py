@@ -236,12 +236,14 @@ def fit_relevance(
             found, state = state, supported(problem, state, allowed)
             if state is not found:
                 status = replace(status, message=status.message + _UNSUPPORTED)
-        columns, posterior = state.columns, GaussianPosterior.from_ridge(state.posterior)
+        columns, touching = state.columns, state.posterior
         if not state.w.any():  # nothing to say, and no precision that could say it
             columns, empty = np.arange(0), problem.keep(np.arange(0))
             at = empty.state(np.zeros(0), state.b, state.likelihood)
-            posterior = GaussianPosterior.from_ridge(empty.ridge(*empty.osculate(at), at.w))
-        return Fit(columns, posterior, state.likelihood, status, answer.history, state)
+            touching = empty.ridge(*empty.osculate(at), at.w)
+        posterior = GaussianPosterior.from_ridge(touching)
+        known = (columns, posterior, state.likelihood, status, answer.history, state)
+        return Fit(*known, variance=touching.root**2)
 
     if _learns_noise(problem) and not problem.kernels:  # those stop by themselves (Mode.starved)
         room = _ROOM_OF_PRECISIONS

@@ -328,7 +328,7 @@ class RVMRegressor(GaussianPredictions, _RVM):
         X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
         y = as_targets(y)
         likelihood = resolve("likelihood", self.likelihood, NOISES, Noise)
-        built, _ = self._solve(X, weight, [y], likelihood)
+        built, (fit,) = self._solve(X, weight, [y], likelihood)
         self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
         self._augmentation = None
         if built.pivots is not None:
@@ -339,6 +339,7 @@ class RVMRegressor(GaussianPredictions, _RVM):
                 centres.centres,
                 self.basis_.keep(self._columns[0]),
                 self.posteriors_[0],
+                fit.variance,
                 X,
                 target,
                 weight * r,

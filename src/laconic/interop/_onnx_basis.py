@@ -30,7 +30,7 @@ def kernel_diagonal(kernel: Any, X: Tensor, n_features: int) -> Tensor:
     """Return the kernel of each row with itself, as a column."""
     if isinstance(kernel, Scaled):
         root = np.sqrt(np.asarray(kernel.scales, dtype=np.float64))
-        X = X if kernel.origin is None else X - np.asarray(kernel.origin, dtype=np.float64)
+        X = X if kernel.origin is None else X.away(kernel.origin)
         X = X if kernel.spread is None else _squashed(X, kernel.spread)
         return kernel_diagonal(kernel.kernel, X * root, n_features)
     if isinstance(kernel, Sum):
@@ -45,8 +45,8 @@ def kernel_diagonal(kernel: Any, X: Tensor, n_features: int) -> Tensor:
     return _known(_PROFILES, kernel, "kernel")(kernel, squares)
 
 
-def _stationary(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
-    return _PROFILES[type(kernel)](kernel, _squared_distances(X, centres))
+def _stationary(kernel: Any, X: Tensor, centres: Centres, scales: Centres | None = None) -> Tensor:
+    return _PROFILES[type(kernel)](kernel, _squared_distances(X, centres, scales))
 
 
 def _dot_product(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
@@ -55,16 +55,21 @@ def _dot_product(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
     return _PROFILES[type(kernel)](kernel, X @ (centres.T * float(getattr(kernel, "gamma", 1.0))))
 
 
-def _squared_distances(X: Tensor, centres: Centres) -> Tensor:
-    """Return them as the kernels do: measured from the middle of the centres, zero for equal rows."""
-    graph = X.graph
-    if graph.dtype == np.float32:  # no digits to spare: the differences themselves
-        apart = graph.op("Unsqueeze", X, np.array([1])) - centres[None]
-        return (apart * apart).sum(keep=False)
-    shift = centres.mean(axis=0)
+def _squared_distances(X: Tensor, centres: Centres, scales: Centres | None) -> Tensor:
+    """Return them as the kernels do: measured from the middle of the centres, zero for equal rows.
+
+    Scales come after that: of scaled features the digits that tell rows apart might be lost.
+    """
+    graph, shift = X.graph, centres.mean(axis=0).astype(X.graph.dtype).astype(np.float64)
     A, B = X - shift, centres - shift
-    norms = (B**2).sum(axis=1)
-    sq: Tensor = (A * A).sum() + norms - A @ (2 * B.T)
+    if graph.dtype == np.float32:  # no digits to spare: the differences themselves
+        apart: Tensor = graph.op("Unsqueeze", A, np.array([1])) - B[None]
+        if scales is not None:
+            apart = apart * np.sqrt(scales)
+        return (apart * apart).sum(keep=False)
+    squares, weighed = (A * A, B) if scales is None else (A * A * scales, B * scales)
+    norms = (B * weighed).sum(axis=1)
+    sq: Tensor = squares.sum() + norms - A @ (2 * weighed.T)
     rounding = 8 * float(np.finfo(np.float64).eps)
     return sq.below(rounding * norms).where(0.0, sq)
 
@@ -103,8 +108,7 @@ def _scaled(kernel: Scaled, X: Tensor, centres: Centres) -> Tensor:
     """Push the scales down to where the features are, and leave out those that do not count."""
     inner, scales = kernel.kernel, np.asarray(kernel.scales, dtype=np.float64)
     if kernel.origin is not None:
-        origin = np.asarray(kernel.origin, dtype=np.float64)
-        X, centres = X - origin, centres - origin
+        X, centres = X.away(kernel.origin), centres - np.asarray(kernel.origin, dtype=np.float64)
     if kernel.spread is not None:
         X, centres = _squashed(X, kernel.spread), squash(centres, kernel.spread)
     if type(inner) is Scaled and inner.origin is None and inner.spread is None:
@@ -112,9 +116,12 @@ def _scaled(kernel: Scaled, X: Tensor, centres: Centres) -> Tensor:
     if type(inner) in (Sum, Product):
         parts = (Scaled(part, scales) for part in (inner.left, inner.right))
         return kernel_columns(type(inner)(*parts), X, centres)
-    root, used = np.sqrt(scales), np.flatnonzero(scales)
-    if 0 < used.size < root.size and type(inner) is not Scaled:  # which is about all features
-        X, centres, root = X.columns(used), centres[:, used], root[used]
+    used = np.flatnonzero(scales)
+    if 0 < used.size < scales.size and type(inner) is not Scaled:  # which is about all features
+        X, centres, scales = X.columns(used), centres[:, used], scales[used]
+    if type(inner) in (RBF, Matern):
+        return _stationary(inner, X, centres, scales)
+    root = np.sqrt(scales)
     return kernel_columns(inner, X * root, centres * root)
 
 
@@ -164,7 +171,7 @@ def _kernel(basis: KernelBasis, X: Tensor, n_features: int) -> Tensor:
 
 
 def _per_feature(basis: PerFeature, X: Tensor, n_features: int) -> Tensor:
-    away = X.columns(basis.feature) - np.asarray(basis.value, dtype=np.float64)
+    away = X.columns(basis.feature).away(basis.value)
     return (away * away * -float(basis.gamma)).exp()
 
 

@@ -36,6 +36,11 @@ class Graph:
     constants: list[Any] = field(default_factory=list)
     known: dict[tuple[str, tuple[int, ...], bytes], Tensor] = field(default_factory=dict)
 
+    def cast(self, tensor: Tensor, given: Any, wanted: Any) -> Tensor:
+        """Return numbers of one float type as another, which is often the same."""
+        kind = import_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(wanted))
+        return tensor if given == wanted else self.op("Cast", tensor, to=kind)
+
     def constant(self, value: Any) -> Tensor:
         """Return a constant; the same numbers are stored once."""
         array = np.asarray(value)
@@ -106,6 +111,17 @@ class Tensor:
 
     def __neg__(self) -> Tensor:
         return self.graph.op("Neg", self)
+
+    def away(self, point: Any) -> Tensor:
+        """Return the difference from a point, to the last of its digits and not of the graph's.
+
+        Of numbers close to each other the difference is exact; what rounding took off the point follows.
+        """
+        point = np.asarray(point, dtype=np.float64)
+        near = point.astype(self.graph.dtype).astype(np.float64)
+        apart: Tensor = self - near
+        rest: np.ndarray[Any, Any] = point - near
+        return apart - rest if rest.any() else apart
 
     def below(self, other: Value) -> Tensor:
         """Return where it is less."""

@@ -127,10 +127,10 @@ def _affine(shift: str, scale: str, divide: bool) -> Callable[[Any, Table], Tabl
         X, away, unit = table.matrix(), getattr(step, shift, None), getattr(step, scale, None)
         away = away if getattr(step, "with_mean", True) else None
         if divide:
-            X = X if away is None else X - np.asarray(away, dtype=np.float64)
+            X = X if away is None else X.away(away)
             X = X if unit is None else X / np.asarray(unit, dtype=np.float64)
-        else:
-            X = X * np.asarray(unit, dtype=np.float64) + np.asarray(away, dtype=np.float64)
+        else:  # (X + shift / scale) * scale has the digits that the two terms may lack
+            X = X.away(-np.asarray(away) / np.asarray(unit)) * np.asarray(unit, dtype=np.float64)
         if getattr(step, "clip", False):
             low, high = getattr(step, "feature_range", (-1.0, 1.0))
             X = X.at_least(float(low)).at_most(float(high))
@@ -149,8 +149,7 @@ def _pca(step: PCA, table: Table) -> Table:
     turn = np.asarray(step.components_.T, dtype=np.float64)
     if step.whiten:
         turn = turn / np.sqrt(np.maximum(step.explained_variance_, np.finfo(np.float64).eps))
-    turned = (table.matrix() - np.asarray(step.mean_, dtype=np.float64)) @ turn
-    return Table(((turned, turn.shape[1]),))
+    return Table(((table.matrix().away(step.mean_) @ turn, turn.shape[1]),))
 
 
 def _impute(step: SimpleImputer, table: Table) -> Table:

@@ -12,6 +12,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
+from ..basis import Features
 from ..estimators._grid import GridRVMBase
 from ..estimators._model import KernelModel
 from ..likelihoods import Logistic, Probit
@@ -26,6 +27,8 @@ from ._onnx_special import expit, log_expit, log_probit, logistic_normal_logit, 
 # Name of the batch dimension, which is free.
 _ROWS = "rows"
 
+# Rounding of a latent, in its own units (the noise's deviation of a regression), that may be seen.
+_SEEN = 1e-4
 # By name a tensor, its type unless it is the graph's number, and its width unless it is a vector.
 Results: TypeAlias = dict[str, tuple[Tensor, int | None, int | None]]
 
@@ -47,8 +50,9 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
         among such, of which the best is taken; or a pipeline that ends in one. What has a precomputed
         kernel, a function for a kernel or a class of your own has no graph.
     dtype : {"float64", "float32"}, default="float64"
-        Numbers of the graph and of its input. float32 is half the size and good to about six digits
-        where weights do not cancel.
+        Numbers of the graph, of its input and outputs. float32 is half the size and good to about six
+        digits. Where weights on kernels are so large, and cancel, that its rounding would be seen (by
+        1e-4 in a latent, or in the deviation of the noise), what is between input and outputs is double.
     std : bool, default=True
         Whether a regressor's graph has ``std``; for a device that does not ask, the graph is smaller
         without.
@@ -86,11 +90,12 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}.")
     _check(_descend(model, -1))
-    graph, number = Graph(np.dtype(dtype)), helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    table, inputs = _inputs(graph, _descend(model, 0), number)
+    number = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    graph = Graph(np.dtype(np.float64 if _cancels(_descend(model, -1)) else dtype))
+    table, inputs = _inputs(graph, _descend(model, 0), np.dtype(dtype))
     outputs = []
     for name, (tensor, kind, width) in _write(model, table, std).items():
-        graph.output(tensor, name)
+        graph.output(tensor if kind else graph.cast(tensor, graph.dtype, np.dtype(dtype)), name)
         shape = [_ROWS] if width is None else [_ROWS, width]
         outputs.append(helper.make_tensor_value_info(name, kind or number, shape))
     used = {name for node in graph.nodes for name in node.input}
@@ -151,15 +156,16 @@ def _write(model: Any, table: Table, std: bool) -> Results:
     return _predictions(model, table.matrix(), std)
 
 
-def _inputs(graph: Graph, first: Any, number: int) -> tuple[Table, list[Any]]:
+def _inputs(graph: Graph, first: Any, dtype: np.dtype[Any]) -> tuple[Table, list[Any]]:
     """Return what goes into the first step, and how it is declared."""
     onnx = import_onnx()
+    number = onnx.helper.np_dtype_to_tensor_dtype(dtype)
     if not hasattr(first, "n_features_in_"):
         raise NotFittedError(f"to_onnx needs a fitted model: fit the {type(first).__name__} first.")
     n_features, declare = int(first.n_features_in_), onnx.helper.make_tensor_value_info
     words = word_columns(first)
     if not words:
-        shape, X = _sample_shape(first), Tensor(graph, "X")
+        shape, X = _sample_shape(first), graph.cast(Tensor(graph, "X"), dtype, graph.dtype)
         declared = declare("X", number, [_ROWS, *shape])
         if len(shape) > 1:
             X = graph.op("Reshape", X, np.array([-1, prod(shape)]))
@@ -169,7 +175,9 @@ def _inputs(graph: Graph, first: Any, number: int) -> tuple[Table, list[Any]]:
     names = [str(name) for name in first.feature_names_in_]
     kinds = [onnx.TensorProto.STRING if k in words else number for k in range(n_features)]
     declarations = [declare(name, kind, [_ROWS, 1]) for name, kind in zip(names, kinds, strict=True)]
-    return Table(tuple((Tensor(graph, name), 1) for name in names)), declarations
+    columns = [Tensor(graph, name) for name in names]
+    parts = (c if k in words else graph.cast(c, dtype, graph.dtype) for k, c in enumerate(columns))
+    return Table(tuple((part, 1) for part in parts)), declarations
 
 
 def _sample_shape(model: Any) -> tuple[int, ...]:
@@ -185,9 +193,11 @@ def _sample_shape(model: Any) -> tuple[int, ...]:
 def _predictions(model: Any, X: Tensor, std: bool) -> Results:
     """Return what a model says of its rows: by name the tensor, its type if special, its width."""
     Phi = basis_columns(model.basis_, X, model.n_features_in_)
-    m = _means(model, Phi)
+    centre = _centre(model)
+    away = Phi.away(centre) if centre.any() else Phi
+    m, v = _means(model, away, centre), _variances(model, away, centre, X)
     if is_classifier(model):
-        t = _moderated(model, m, _variances(model, Phi, X))
+        t = _moderated(model, m, v)
         classes = _classes(model)
         kind = import_onnx().helper.np_dtype_to_tensor_dtype(classes.dtype)
         return {
@@ -196,27 +206,57 @@ def _predictions(model: Any, X: Tensor, std: bool) -> Results:
         }
     results: Results = {"mean": (m.flat(), None, None)}
     if std:
-        v = _variances(model, Phi, X)
         v = zeros(X, model.n_features_in_) if v is None else v
-        v = _beyond(model, Phi, _augmented(model, X, Phi, v))
+        v = _beyond(model, Phi, _augmented(model, X, away, v))
         results["std"] = ((v + float(model.noise_variance_)).sqrt().flat(), None, None)
     return results
 
 
-def _means(model: Any, Phi: Tensor) -> Tensor:
+def _cancels(model: Any) -> bool:
+    """Return whether single precision shows in what a model says.
+
+    Kernels that are much alike have large weights of either sign, and the rounding of each kernel stays
+    when they cancel. Features are seen from their centre, where they have nothing to cancel.
+    """
+    basis, sizes = model.basis_, [np.abs(posterior.centre)[None] for posterior in model.posteriors_]
+    if isinstance(basis, Features):
+        return False
+    rows = getattr(getattr(basis, "rest", basis), "centres", None)
+    if rows is not None:
+        Phi = np.abs(np.asarray(basis.columns(rows), dtype=np.float64))
+        sizes = [Phi[:, columns] for columns in model._columns]
+    unit = 1.0 if is_classifier(model) else float(np.sqrt(model.noise_variance_))
+    summed = max(
+        float((size @ np.abs(posterior.mean)).max(initial=0.0))
+        for size, posterior in zip(sizes, model.posteriors_, strict=True)
+    )
+    return summed * float(np.finfo(np.float32).eps) / 2 > _SEEN * unit
+
+
+def _centre(model: Any) -> np.ndarray[Any, Any]:
+    """Return where columns are seen from: about the middle of the data, if intercepts are free."""
+    total, times = np.zeros((2, max(model.basis_.n_columns, 1)))
+    for posterior, columns in zip(model.posteriors_, model._columns, strict=True):
+        total[columns] += posterior.centre
+        times[columns] += 1.0
+    return np.asarray(total / np.maximum(times, 1.0))
+
+
+def _means(model: Any, away: Tensor, centre: np.ndarray[Any, Any]) -> Tensor:
     """Return the mean of each latent, one column per output."""
     weights = np.zeros((max(model.basis_.n_columns, 1), len(model.posteriors_)))
     for k, (posterior, columns) in enumerate(zip(model.posteriors_, model._columns, strict=True)):
         weights[columns, k] = posterior.mean
-    return Phi @ weights + np.array([float(posterior.intercept) for posterior in model.posteriors_])
+    at_centre = centre @ weights + [float(posterior.intercept) for posterior in model.posteriors_]
+    return away @ weights + at_centre
 
 
-def _variances(model: Any, Phi: Tensor, X: Tensor) -> Tensor | None:
+def _variances(model: Any, away: Tensor, centre: np.ndarray[Any, Any], X: Tensor) -> Tensor | None:
     """Return the variance of each latent, one column per output, or None if all are zero."""
     if all(_is_certain(posterior) for posterior in model.posteriors_):
         return None
     columns = [
-        _variance(posterior, _part(model, Phi, k))
+        _variance(posterior, _part(model, away, k), posterior.centre - centre[model._columns[k]])
         if posterior.mean.size
         else zeros(X, model.n_features_in_) + float(posterior.spread)
         for k, posterior in enumerate(model.posteriors_)
@@ -234,19 +274,23 @@ def _part(model: Any, Phi: Tensor, output: int) -> Tensor:
     return Phi if np.array_equal(index, np.arange(model.basis_.n_columns)) else Phi.columns(index)
 
 
-def _variance(posterior: GaussianPosterior, Phi: Tensor) -> Tensor:
-    away = Phi - np.asarray(posterior.centre, dtype=np.float64)
+def _variance(posterior: GaussianPosterior, away: Tensor, further: np.ndarray[Any, Any]) -> Tensor:
+    """Return the variance of a latent, from its columns but for what is left to its own centre."""
+    away = away - further if further.any() else away
     if posterior.prior_root is None:
         turned = away @ posterior.root.T
-        v = (turned * turned).sum()
-    else:
-        away = away * np.asarray(posterior.prior_root, dtype=np.float64)
-        learnt = away @ posterior.root
-        v = (away * away).sum() - (learnt * learnt).sum()
-    return v.at_least(0.0) + float(posterior.spread)
+        return (turned * turned).sum() + float(posterior.spread)
+    # The variance is what V leaves and a part of what it takes: squares, of which none cancel.
+    directions, left = posterior.directions
+    V = away.graph.constant(directions)
+    away = away * np.asarray(posterior.prior_root, dtype=np.float64)
+    along = away @ V
+    rest, along = away - along @ away.graph.op("Transpose", V), along * left
+    v: Tensor = (rest * rest).sum() + (along * along).sum() + float(posterior.spread)
+    return v
 
 
-def _augmented(model: Any, X: Tensor, Phi: Tensor, v: Tensor) -> Tensor:
+def _augmented(model: Any, X: Tensor, away: Tensor, v: Tensor) -> Tensor:
     """Return the variance with one more kernel at each row, where a model has such."""
     extra: Any = getattr(model, "_augmentation", None)
     if extra is None:
@@ -264,8 +308,7 @@ def _augmented(model: Any, X: Tensor, Phi: Tensor, v: Tensor) -> Tensor:
         seen = k @ (root @ turn).T
         e, known = e - k @ (turn.T @ extra.middle)[:, None], known + (seen * seen).sum()
         if posterior.mean.size:
-            away = _part(model, Phi, 0) - np.asarray(posterior.centre, dtype=np.float64)
-            e = e - (away * (k @ (extra.gain @ turn).T)).sum()
+            e = e - (_part(model, away, 0) * (k @ (extra.gain @ turn).T)).sum()
     widened: Tensor = v + e * e / known.at_least(float(np.finfo(X.graph.dtype).tiny))
     return widened
 

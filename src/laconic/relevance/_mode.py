@@ -16,6 +16,9 @@ from ..solvers._problem import lifted
 
 # Newton's method on a concave function: these bounds are for what rounding may do to it.
 _STEPS, _HALVINGS = 100, 30
+# How many times as far as it would a step goes at the most: where rows are classified well the curvature
+# gives way, and Newton's method takes many short steps; to look further ahead costs no solve.
+_FURTHEST = 16.0
 # It ends when the next step would gain less than this many nats: the determinant is of first order in
 # what is missing, the square root of this.
 _GAIN = 1e-16
@@ -141,6 +144,12 @@ def find_mode(
                 break
         else:
             break  # rounding has the last word
+        while halving == 0 and step < _FURTHEST:
+            further = likelihood.evaluate(y, f + 2 * step * df)
+            beyond = float(weight @ further[0]) - 0.5 * float(alpha @ (w + 2 * step * dw) ** 2)
+            if not beyond > new:
+                break
+            step, parts, new = 2 * step, further, beyond
         w, b, f, value = w + step * dw, b + step * db, f + step * df, new
         before, (log_p, slope, curvature) = curvature, parts
         if halving == 0 and np.array_equal(curvature, before):

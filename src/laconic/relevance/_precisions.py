@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from math import prod
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
-from scipy.special import digamma, gammaln, logsumexp
+from scipy.special import digamma, gammaln
 
 from .._protocols import Array, Index
 
@@ -98,8 +98,8 @@ class Precisions:
     @cached_property
     def log_precision(self) -> Array:
         """Expected log precision of every weight; for the sum its bound (23) at its tightest."""
-        parts = np.stack([np.broadcast_to(part, self.grid) for part in self._spread(self.logs)])
-        return np.asarray(parts.sum(axis=0) if self.combine == "product" else logsumexp(parts, axis=0))
+        add = np.add if self.combine == "product" else np.logaddexp
+        return np.asarray(reduce(add, self._spread(self.logs)) + np.zeros(self.grid))
 
     def responsibility(self, mode: int) -> Array:
         """Return what part of each weight's log precision the bound (23) gives to this mode."""

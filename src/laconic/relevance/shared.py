@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from .._protocols import Array, Design, Likelihood
 from ..likelihoods import Gaussian, Noise
-from ..linalg import Factor, Ridge, less_outers, ridge
+from ..linalg import Ridge, ridge, ridge_of_rows
 from ..solvers import Problem
 from ..solvers._problem import lifted
 from ._mode import Mode, Solve, find_mode
@@ -100,7 +99,7 @@ def fit_shared(
             break
     if moments:
         mode = match_moments(mode, until["solve"], exact=gain is None)
-    return mode if products is None or gain is not None else _with_weights(mode)
+    return mode
 
 
 def row_products(design: Design) -> Array | None:
@@ -115,35 +114,8 @@ def row_products(design: Design) -> Array | None:
 def _ridge_of_rows(
     products: Array, design: Design, r: Array, z: Array, variance: Array, *, intercept: bool
 ) -> Ridge:
-    r"""Solve the ridge problem of one variance through ``I + T T'``, whose entries are known.
-
-    :math:`TT^T = vR^{1/2}(\Phi - 1c^T)(\Phi - 1c^T)^TR^{1/2}` with :math:`c = \Phi^Tr/\sum r`, so all of
-    it follows from :math:`\Phi\Phi^T`.
-    """
-    total = float(r.sum())
-    level = spread = 0.0
-    centre: Array = np.zeros(variance.size)
-    aside: Array = np.zeros(r.size)
-    if intercept:
-        centre, level, spread = design.rmatvec(r) / total, float(r @ z) / total, 1 / total
-        aside = products @ r / total
-        aside -= 0.5 * float(r @ aside) / total
-    half = np.sqrt(variance[0] * r)
-    matrix: Array = half[:, None] * products
-    matrix *= half
-    matrix.flat[:: r.size + 1] += 1.0
-    factor = Factor(less_outers(matrix, half, half * aside))
-    pull = half * factor.solve(half * (z - level))
-    weights = design.rmatvec(pull) - centre * pull.sum()
-    unused = np.empty((r.size, 0))  # T itself takes three passes, and no step needs it
-    b = level - float(centre @ weights)
-    return Ridge(weights, b, centre, spread, np.sqrt(variance), factor, unused)
-
-
-def _with_weights(mode: Mode) -> Mode:
-    """Return a mode that was found from products with what the variance of its weights follows from."""
-    T, _, half, _ = mode.problem.design.compress(mode.r / mode.alpha[0], mode.f)
-    return replace(mode, ridge=replace(mode.ridge, dual=T - np.outer(half, mode.ridge.centre)))
+    """Solve the ridge problem of one variance from ``Phi Phi'``."""
+    return ridge_of_rows(design, products, float(variance[0]), r, z, variance, intercept=intercept)
 
 
 def _towards(problem: Problem, alpha: Array, f: Array, solve: Solve) -> tuple[Array, float]:
