@@ -130,7 +130,7 @@ def time_of(column: Any) -> str:
 
 def _first(column: Any) -> Any:
     """Return the first cell of a column of objects that is not missing."""
-    known = column.dropna() if column.dtype == object else ()
+    known = column.dropna() if column.dtype == object else column[:0]
     return known.iloc[0] if len(known) else None
 
 
