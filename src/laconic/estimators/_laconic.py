@@ -111,7 +111,7 @@ class LaconicBase(ProjectedModel):
         left_out = []
         for answer in (first, other):
             self._put_together(answer.references, targets, weight)
-            left_out.append(self._left_out(answer.references, targets))
+            left_out.append(self._left_out(answer.references, targets) - answer.lost)
         gained = left_out[1] - left_out[0]
         clear = float(weight @ gained) > CLEAR and is_clear(gained, weight)
         return other if clear else first

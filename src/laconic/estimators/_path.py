@@ -136,6 +136,11 @@ class Answer:
         return replace(self, built=self.built._replace(note=self.built.note + note))
 
     @property
+    def lost(self) -> float:
+        """The nats a row that the models taken lose of what the references say."""
+        return float(sum(path.nats[path.size(self.tolerance, self.price)] for path in self.paths))
+
+    @property
     def references(self) -> list[Reference]:
         """Those of all outputs, sparse ones included that came in."""
         return [reference for path in self.paths for reference in path.references]
