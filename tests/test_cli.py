@@ -8,6 +8,8 @@ import re
 import signal
 import subprocess
 import sys
+import zipfile
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -202,12 +204,13 @@ def test_every_way_to_write_a_table_is_the_same(folder, fitted):
     table.to_csv(folder / "people.tsv", sep="\t", index=False)
     table.to_csv(folder / "pipes.txt", sep="|", index=False, quoting=csv.QUOTE_ALL)
     table.to_csv(folder / "people.csv.gz", index=False)
+    table.to_csv(folder / "people.zip", index=False)
     table.to_parquet(folder / "people.parquet")
     table[table.columns[::-1]].to_csv(folder / "backwards.csv", index=False)
     names = (
         "bom.csv sixteen.csv semicolons.csv points.csv people.tsv pipes.txt people.csv.gz people.parquet"
     )
-    names = [*names.split(), "backwards.csv"]
+    names = [*names.split(), "people.zip", "backwards.csv"]
     windows = plain.replace("客", "y").encode("cp1252")
     (folder / "windows.csv").write_bytes(windows)
     commands = [["predict", "people.skops", name, "-q"] for name in names]
@@ -387,7 +390,16 @@ def write_mistakes(folder):
     (folder / "cut.csv.xz").write_bytes(b"\xfd7zXZ\0 and so on")
     # As R writes it, with a name in front of every row and none for those names.
     (folder / "row_names.csv").write_text(files["good.csv"].replace("\n", "\nr1,").removesuffix("r1,"))
-    (folder / "sheet.xlsx").write_bytes(b"PK\x03\x04 and so on")
+    (folder / "mark.csv").write_bytes(b"\xef\xbb\xbf\n")
+    with zipfile.ZipFile(folder / "sheet.xlsx", "w") as sheet:
+        sheet.writestr("[Content_Types].xml", "<Types/>")
+        sheet.writestr("xl/workbook.xml", "<workbook/>")
+    (folder / "cut.zip").write_bytes(b"PK\x03\x04 and so on")
+    times = pd.DataFrame({"a": range(8), "when": [date(2020, 1, day) for day in (1, 2) * 4]})
+    times["month"] = pd.period_range("2020", periods=8, freq="M")
+    times["lasted"] = pd.to_timedelta(range(8), "h")
+    times["both"] = [[1, 2]] * 8
+    times.to_parquet(folder / "times.parquet")
     (folder / "cut.csv.gz").write_bytes(b"\x1f\x8b\x08\x00 and so on")
     (folder / "cut.parquet").write_bytes(b"PAR1 and so on")
     bare = laconic.SparseBayesClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
@@ -417,6 +429,12 @@ MISTAKES = [
     ("fit texts.csv -t y --task regression", "is not numbers"),
     ("fit binary.csv -t y", "it holds binary data"),
     ("fit sheet.xlsx -t y", "save it as CSV"),
+    ("fit mark.csv -t y", "mark.csv is empty."),
+    ("fit times.parquet -t when", "The target when has dates; make numbers of them first."),
+    ("fit times.parquet -t month", "The target month has dates"),
+    ("fit times.parquet -t lasted", "The target lasted has durations"),
+    ("fit times.parquet -t both", "The target both has lists"),
+    ("fit cut.zip -t y", "the zip file is damaged"),
     ("fit cut.csv.gz -t y", "the gzip file is damaged"),
     ("fit cut.csv.xz -t y", "the xz file is damaged"),
     ("fit none.parquet -t y", "none.parquet is no Parquet file, though it is called one."),
@@ -553,6 +571,7 @@ def test_targets_are_what_they_look_like(folder):
         "few": np.where(a > 0, 3.0, 5.0),  # whole numbers as floats are classes all the same
         "many": np.arange(n),
         "none": np.where(a > 0, "None", "NA-x"),  # a class may be called None
+        "large": [str(2**63 + 5000 * int(x > 0)) for x in a],  # and have a number that no integer holds
     }
     for name, y in columns.items():
         pd.DataFrame({"a": a, name: y}).to_csv(folder / f"{name}.csv", index=False)
@@ -562,11 +581,13 @@ def test_targets_are_what_they_look_like(folder):
         commands.append(["predict", f"{name}.skops", f"{name}.csv", "-q"])
     runs = laconic_many(folder, *commands)
     tasks = [re.search(r"^\w+: (\w+) \(", err, re.MULTILINE).group(1) for _, _, err in runs[::2]]
-    assert tasks == ["classification", "classification", "regression", "classification"]
+    classes = "classification"
+    assert tasks == [classes, classes, "regression", classes, classes]
     labels = [{line.split(",")[0] for line in out.splitlines()[1:]} for _, out, _ in runs[1::2]]
     assert labels[0] == {"True", "False"}
     assert labels[1] == {"3", "5"}
     assert labels[3] == {"None", "NA-x"}
+    assert labels[4] == {str(2**63), str(2**63 + 5000)}
 
 
 # ---- large and wide --------------------------------------------------------------------------

@@ -1435,6 +1435,22 @@ def test_sparse_X(kind, kernel):
 
 
 @both
+def test_units_of_sparse_features(kind):
+    """An income and an age beside categories, as a ``ColumnTransformer`` makes them."""
+    rng = np.random.default_rng(1)
+    town, income, age = rng.integers(0, 12, 650), rng.lognormal(10, 0.6, 650), rng.integers(18, 80, 650)
+    f = 1.5 * rng.normal(size=12)[town] + (age - 50) / 15 + 0.8 * rng.normal(size=650)
+    y = (f > 0).astype(int) if kind is LaconicClassifier else f
+    X = np.column_stack([income, age, np.eye(12)[town]])
+    scores = [
+        kind().fit(rows[:250], y[:250]).score(rows[250:], y[250:])
+        for rows in (X, csr_array(X), csr_array(X * np.r_[1e-4, 1e4, np.ones(12)]))
+    ]
+    assert scores[0] > 0.7
+    assert min(scores[1:]) > scores[0] - 0.04
+
+
+@both
 @pytest.mark.parametrize("kernel", ["rbf", None])
 def test_float32(kind, kernel):
     X, y = data(kind, 80)

@@ -56,6 +56,24 @@ def test_features_are_preferred_where_rows_are_few_for_them(kind):
     np.testing.assert_array_equal(model.predict(X_new), kind(kernel=None).fit(X, y).predict(X_new))
 
 
+def test_what_few_features_lose_counts():
+    """Words of documents all tell a little: as many as may be kept lose what their reference knows."""
+    rng = np.random.default_rng(1)
+    n, p = 650, 300
+    frequent = 1 / np.arange(3, p + 3) ** 0.9
+    tilt = np.exp(0.3 * rng.normal(size=p))
+    y = rng.integers(0, 2, n)
+    chances = frequent * np.where(y[:, None] == 1, tilt, 1 / tilt)
+    X = np.sqrt([rng.multinomial(60, chance / chance.sum()) for chance in chances])
+    model, few = (LaconicClassifier(kernel).fit(X[:150], y[:150]) for kernel in ("auto", None))
+    assert min(point.nats for point in few.path_) > 0.03
+    assert "kernels" in model.status_.message
+    nats, more = (
+        -np.log(m.predict_proba(X[150:])[np.arange(500), y[150:]]).mean() for m in (model, few)
+    )
+    assert nats < more - 0.03
+
+
 def test_features_are_preferred_by_several_classes():
     X, y, X_new, y_new = few_of_many(LaconicClassifier, n=60, p=40, n_classes=3)
     model = LaconicClassifier().fit(X, y)

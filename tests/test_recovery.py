@@ -267,3 +267,17 @@ def test_labels_ask_less_of_a_feature():
     np.testing.assert_array_equal(fair.relevance_, np.flatnonzero(coef))
     assert strict.n_relevant_ == 4
     assert Jeffreys().bind(1000, kernel=False) == Jeffreys("universal").bind(1000, kernel=False)
+
+
+def test_features_that_repeat_each_other_are_told_apart():
+    """A spectrum: neighbours say nearly the same, and what is asked for is in their differences."""
+    rng = np.random.default_rng(0)
+    places, amounts = np.linspace(0, 1, 60), rng.uniform(size=(400, 4)) * [5.0, 4.0, 3.0, 1.0]
+    bands = np.exp(-0.5 * ((places - np.array([[0.2], [0.45], [0.8], [0.55]])) / 0.15) ** 2)
+    X = amounts @ bands + 1e-3 * rng.normal(size=(400, 60))
+    y = amounts[:, 3] + 0.02 * rng.normal(size=400)
+    model = SparseBayesRegressor().fit(X[:100], y[:100])
+    assert model.score(X[100:], y[100:]) > 0.9
+    assert model.n_relevant_ < 30
+    lost = SparseBayesRegressor(solver=Newton(start="l1")).fit(X[:100], y[:100])
+    assert lost.score(X[100:], y[100:]) < 0.5  # which is why there is another start

@@ -235,6 +235,9 @@ def test_search_is_judged_by_its_own_density():
     low, high = robust.predict_interval(GRID, 0.9)
     assert (low < robust.predict(GRID)).all()
     assert (robust.predict(GRID) < high).all()
+    np.testing.assert_array_equal(
+        robust.log_density(GRID, TRUTH), robust.best_estimator_.log_density(GRID, TRUTH)
+    )
 
 
 @pytest.mark.parametrize("kind", [SparseBayesRegressor, RVMRegressor, LaconicRegressor])
@@ -255,6 +258,10 @@ def test_density_and_interval_of_gaussian_noise_are_those_of_the_deviation():
     model = SparseBayesRegressor(kernel="rbf").fit(X, y)
     mean, std = model.predict_dist(GRID)
     np.testing.assert_allclose(model.log_density(GRID, TRUTH), stats.norm.logpdf(TRUTH, mean, std))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.log_density(GRID, TRUTH[:1])
+    with pytest.raises(ValueError, match="should be a 1d array"):
+        model.log_density(GRID, np.column_stack([TRUTH, TRUTH]))
     low, high = model.predict_interval(GRID, 0.6827)
     np.testing.assert_allclose((high - low) / 2, std, rtol=1e-4)
     with pytest.raises(ValueError, match="coverage must be a number between 0 and 1"):

@@ -18,7 +18,8 @@ _EXAMPLES = """Sparse Bayesian classification and regression of tables.
   laconic predict model.skops new.csv         its predictions
   laconic report data.csv --target y          a page to pass on
 
-Tables are CSV (also with tabs or blanks) or Parquet, with a line of names; - is stdin.
+Tables are CSV (also with tabs or blanks, also packed) or Parquet, with a line of
+names; - is stdin.
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def plan_columns(
         if name in drop:
             plan.left_out[name] = "as asked"
             continue
-        if _is_nested(column):
+        if is_nested(column):
             plan.left_out[name] = "lists"
             continue
         numeric = _as_numbers(column)
@@ -111,21 +112,36 @@ def plan_columns(
     return plan
 
 
-def _is_nested(column: Any) -> bool:
+def is_nested(column: Any) -> bool:
     """Return whether the cells hold more than one thing each, which Parquet allows."""
+    return isinstance(_first(column), list | tuple | dict | np.ndarray)
+
+
+def time_of(column: Any) -> str:
+    """Return what times a column holds that Parquet knows as such: dates, durations, or nothing."""
+    from pandas import PeriodDtype
+    from pandas.api.types import is_datetime64_any_dtype, is_timedelta64_dtype
+
+    if is_timedelta64_dtype(column):
+        return "durations"
+    dates = is_datetime64_any_dtype(column) or isinstance(column.dtype, PeriodDtype)
+    return "dates" if dates or isinstance(_first(column), date) else ""
+
+
+def _first(column: Any) -> Any:
+    """Return the first cell of a column of objects that is not missing."""
     known = column.dropna() if column.dtype == object else column[:0]
-    return len(known) > 0 and isinstance(known.iloc[0], list | tuple | dict | np.ndarray)
+    return known.iloc[0] if len(known) else None
 
 
 def _as_numbers(column: Any) -> Any:
     """Return the column as numbers, or ``None`` if it is text; complain about slips."""
     import pandas as pd
-    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
-    from pandas.api.types import is_timedelta64_dtype as is_duration
+    from pandas.api.types import is_numeric_dtype
 
     if is_numeric_dtype(column):  # true and false are numbers, too
         return column
-    if is_datetime64_any_dtype(column) or is_duration(column):
+    if time_of(column):
         return None
     known = column.dropna()
     numbers = pd.to_numeric(known.astype(object).map(_truth), errors="coerce")
@@ -157,14 +173,12 @@ def _emptiness(column: Any, numeric: Any) -> str:
 
 def _uselessness(name: str, column: Any, distinct: int) -> str:
     """Return why a column cannot serve, if it cannot; of numbers there are no ``distinct`` texts."""
-    from pandas.api.types import is_datetime64_any_dtype, is_float_dtype, is_timedelta64_dtype
+    from pandas.api.types import is_float_dtype
 
-    known = column.dropna()
-    if is_datetime64_any_dtype(column) or (
-        distinct and all(_DATE.fullmatch(str(v)) for v in known[:1000])
-    ):
+    known, time = column.dropna(), time_of(column)
+    if time == "dates" or (distinct and all(_DATE.fullmatch(str(v)) for v in known[:1000])):
         return "dates; make numbers of them first, such as the year or the days since"
-    if is_timedelta64_dtype(column):
+    if time:
         return "durations; make numbers of them first"
     if _IDENTIFIER.search(name) and not is_float_dtype(column) and column.is_unique:
         return f"an identifier; --keep {name!r} keeps it"

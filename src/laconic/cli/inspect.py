@@ -230,16 +230,19 @@ def draw(picture: Bars, top: int) -> list[str]:
     '  town = Bath   -0.5   █████████████████'
     '  3 others are zero'
     """
+    from rich.cells import cell_len  # letters of some scripts are two cells wide
+
     most = picture.largest(top)
     lines = [picture.title]
     if not most.names:
         return [*lines, "  nothing was kept"]
     names = [_shorten(name) for name in most.names]
-    width, longest = max(len(name) for name in names), max(abs(value) for value in most.values)
+    width, longest = max(map(cell_len, names)), max(abs(value) for value in most.values)
     numbers = [show(value, most.signed) for value in most.values]
     space = max(len(number) for number in numbers)
     for name, number, value in zip(names, numbers, most.values, strict=True):
-        lines.append(f"  {name:{width}}   {number:{space}}   {_bar(abs(value) / longest)}")
+        padded = name + " " * (width - cell_len(name))
+        lines.append(f"  {padded}   {number:{space}}   {_bar(abs(value) / longest)}")
     rest = []
     if len(picture.names) > top:
         rest.append(f"{len(picture.names) - top:,} smaller ones are not shown (--top)")
@@ -265,6 +268,7 @@ def show(value: float, signed: bool) -> str:
 
 
 def _shorten(name: str) -> str:
+    name = " ".join(name.split())  # a category may have lines of its own
     return name if len(name) <= _NAME else f"{name[: _NAME - 9]}…{name[-8:]}"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Plan, make_preprocessing
+from .columns import Plan, is_nested, make_preprocessing, time_of
 from .console import Terminal, UserError, listed, several
 
 MODELS = ("auto", "sparse", "rvm", "grid", "jcfo")
@@ -17,6 +17,8 @@ TASKS = ("auto", "classification", "regression")
 
 # Whole numbers with at most this many distinct values are classes.
 _FEW = 10
+# Whole numbers up to this one are themselves, whatever they were read as.
+_LARGEST_CLASS = 2**53
 # More distinct texts than this are no classes.
 _MOST_CLASSES = 100
 # Columns of the grid of features by rows: beyond it a fit takes minutes and gigabytes.
@@ -39,11 +41,13 @@ def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
     y : ndarray
     """
     import pandas as pd
-    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype
+    from pandas.api.types import is_bool_dtype
 
-    name, distinct = target.name, int(target.nunique())
-    if is_datetime64_any_dtype(target):
-        raise UserError(f"The target {name} has dates; make numbers of them first.")
+    name = target.name
+    what = "lists" if is_nested(target) else time_of(target)
+    if what:
+        raise UserError(f"The target {name} has {what}; make numbers of them first.")
+    distinct = int(target.nunique())
     boolean = is_bool_dtype(target)
     numbers = None if boolean else pd.to_numeric(target, errors="coerce")
     if numbers is not None and numbers.isna().any():
@@ -76,7 +80,8 @@ def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
         )
     if boolean:
         return task, target.to_numpy(dtype=bool)
-    if whole and numbers is not None:
+    # Larger ones are names: 64 bits may not hold them.
+    if whole and numbers is not None and numbers.between(-_LARGEST_CLASS, _LARGEST_CLASS).all():
         return task, numbers.to_numpy(dtype=np.int64)
     return task, np.array([str(value) for value in target])
 

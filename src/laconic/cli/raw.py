@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import sys
+import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
 
 from .console import Terminal, UserError
 
+
+def _unzip(raw: bytes) -> bytes:
+    """Return the one file of an archive, or the archive itself if it has several: a spreadsheet has."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        # Those of a Mac have a shadow of every file.
+        files = [name for name in archive.namelist() if name[-1] != "/" and "__MACOSX/" not in name]
+        return archive.read(files[0]) if len(files) == 1 else raw
+
+
 # How a packed file begins, how that is called, and who unpacks it.
 _PACKED: tuple[tuple[bytes, str, Any], ...] = (
     (b"\x1f\x8b", "gzip", gzip.decompress),
     (b"BZh", "bzip2", bz2.decompress),
     (b"\xfd7zXZ\0", "xz", lzma.decompress),
+    (b"PK\x03\x04", "zip", _unzip),
 )
+# How it is told that one is damaged, or asks for a password.
+_DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 # What people take for a table, by how it begins.
 _NO_TABLES = (
-    (b"PK", "an archive or a spreadsheet"),
+    (b"PK", "a spreadsheet, or an archive of more than one file"),
     (b"\xd0\xcf\x11\xe0", "a spreadsheet"),
     (b"<!doctype", "a web page"),
     (b"<html", "a web page"),
@@ -59,8 +73,8 @@ def read_bytes(path: str, name: str) -> bytes:
         if raw.startswith(mark):
             try:
                 raw = unpack(raw)
-            except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):
-                raise UserError(f"{name}: the {how} file is damaged.") from None
+            except _DAMAGED:
+                raise UserError(f"{name}: the {how} file is damaged or locked.") from None
             break
     if not raw.strip():
         raise UserError(f"{name} is empty.")

@@ -31,7 +31,7 @@ def read_table(
     Parameters
     ----------
     path : str
-        A file of CSV, TSV (also packed by gzip, bzip2 or xz) or Parquet; ``"-"`` is stdin.
+        A file of CSV, TSV (also packed by gzip, bzip2, xz or zip) or Parquet; ``"-"`` is stdin.
     terminal : Terminal
         Gets the notes.
     missing : sequence of str
@@ -73,6 +73,8 @@ def _read_text(
 
     encoding = encoding_of(raw, name, terminal)
     lines = _first_lines(raw, encoding)
+    if not any(line.strip() for line in lines):
+        raise UserError(f"{name} is empty.")  # but for the mark of its encoding
     delimiter, above = _layout(lines, name)
     if any(line.strip() for line in lines[:above]):
         terminal.note(f"{name}: the names are in line {above + 1}; what stands above was left out.")

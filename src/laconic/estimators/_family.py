@@ -18,18 +18,34 @@ from ._reference import FeatureMap, KernelMap
 _RADIAL = ("rbf", "matern")
 # How much of a kernel matrix a comparison of kernels may miss, and the directions that it looks at.
 _RANK_TOL, _MOST_RANK = 1e-5, 600
+# Values of a sparse feature that are so many times as large or small as others are in another unit;
+# frequencies of words are not, weighted or counted.
+_LIKE = 10.0
 # A feature has long tails if less than this part of its variance is in its squashed self (of a Gaussian
 # one it is 0.98), and the distance of a Gaussian's quartiles in its deviations.
 _STRAIGHT, _QUARTILES = 0.9, 1.349
+
+
+def _sparse_units(variance: Array, present: Array, varies: Any) -> Array:
+    """Return the squared units of sparse features: one for all, as far as they are of one size.
+
+    What counts is how large values are where there are any, and not how often that is: the others are
+    brought to the size of the typical one. Those that do not vary among the rows may do so in others.
+    """
+    square = variance[varies] / present[varies]
+    ratio = np.ones(varies.size)
+    ratio[varies] = square / np.median(square)
+    alike = (ratio < _LIKE**2) & (ratio > _LIKE**-2)
+    return np.asarray(variance[alike & varies].mean() * np.where(alike, 1.0, ratio))
 
 
 @dataclass(frozen=True)
 class Family:
     """A kernel of every width, or of the one that was given.
 
-    A named kernel sees standardised features. Those of a sparse matrix are scaled all alike and not
-    moved: a rare one is no more telling than a frequent one, and the matrix has to stay sparse. An
-    object is taken as it is.
+    A named kernel sees standardised features. Those of a sparse matrix are not moved, since it has to
+    stay sparse, and scaled all alike as far as their values are: a rare one is no more telling than a
+    frequent one, nor an income in thousands than a category of 0 and 1. An object is taken as it is.
     """
 
     kernel: Any
@@ -57,14 +73,21 @@ class Family:
             variance = np.asarray(share @ (X - mean) ** 2, dtype=np.float64)
         noise = (8 * np.finfo(X.dtype).eps * np.abs(mean)) ** 2
         varies = variance > noise + 1e-300
+        unit = np.where(varies, variance, 0.0)
         if sparse and varies.any():
-            unit, varying = np.full(mean.size, variance.mean()), mean.size
-        else:
-            unit, varying = np.where(varies, variance, 0.0), int(varies.sum())
+            present = np.asarray(share @ (X != 0), dtype=np.float64)
+            unit = _sparse_units(variance, present, varies)
         radial = isinstance(kernel, str) and kernel in _RADIAL
         origin = None if radial or sparse else mean
         return cls(
-            kernel, degree, coef0, gamma, unit, origin, 2.0 * max(varying, 1), radial and not sparse
+            kernel,
+            degree,
+            coef0,
+            gamma,
+            unit,
+            origin,
+            2.0 * (float((variance[varies] / unit[varies]).sum()) or 1.0),
+            radial and not sparse,
         )
 
     def squashed(self, X: Any, weight: Array) -> Self | None:

@@ -108,11 +108,11 @@ class LaconicBase(ProjectedModel):
         """
         many = self.n_features_in_ > _MANY_FEATURES * targets[0].size
         first, other = answers[::-1] if many else answers
-        left_out = []
-        for answer in (first, other):
-            self._put_together(answer.references, targets, weight)
-            left_out.append(self._left_out(answer.references, targets))
-        gained = left_out[1] - left_out[0]
+        before, after = (
+            self._says(answer.paths, answer.tolerance, answer.price, targets, weight)
+            for answer in (first, other)
+        )
+        gained = after - before
         clear = float(weight @ gained) > CLEAR and is_clear(gained, weight)
         return other if clear else first
 

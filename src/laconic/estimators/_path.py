@@ -108,13 +108,15 @@ class Path:
         last = self.nats.size - 1
         return replace(self, taken=min(last + 1 - len(self.left) + more, last))
 
-    def as_left_out(self) -> Reference:
-        """Return what the model that was taken says of rows left out, as if it were the reference."""
-        reference = self.references[0]
+    def left_out(self, tolerance: float, price: float) -> tuple[list[Reference], float]:
+        """Return what is said of rows left out, by references, and the nats a row that are lost of it.
+
+        Where rows left out were asked for a size, it is what the model of that size says.
+        """
         if self.taken is None:
-            return reference
+            return self.references, float(self.nats[self.size(tolerance, price)])
         m, v = self.left[self.taken - self.nats.size]
-        return replace(reference, left_m=m, left_v=v)
+        return [replace(self.references[0], left_m=m, left_v=v)], 0.0
 
     def without_reference(self, used: Index) -> Path:
         """Return the path without its references, on these columns, which are all that it needs."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._component import is_positive
@@ -238,7 +239,9 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         ndarray of shape (n_samples,)
         """
         m, v, unit = self._around(X)
-        away = (np.asarray(y, dtype=float) - m) / unit
+        y = column_or_1d(y, dtype=np.float64)
+        check_consistent_length(X, y)  # or else one observation would be compared with every row
+        away = (y - m) / unit
         return np.asarray(self.likelihoods_[0].predictive(away, np.zeros_like(v), v) - np.log(unit))
 
     def _around(self, X: Any) -> tuple[Array, Array, float]:

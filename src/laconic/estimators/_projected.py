@@ -90,6 +90,20 @@ class ProjectedModel(KernelModel):
             paths.append(self._path([self._calibrate(reference, problem)], few, built, kept.source))
         return paths
 
+    def _says(
+        self,
+        paths: Sequence[Path],
+        tolerance: float,
+        price: float,
+        targets: Sequence[Array],
+        weight: Array,
+    ) -> Array:
+        """Return the log probability of each row left out under the models that would be taken."""
+        found = [path.left_out(tolerance, price) for path in paths]
+        references = [reference for said, _ in found for reference in said]
+        self._put_together(references, targets, weight)
+        return self._left_out(references, targets) - sum(lost for _, lost in found)
+
     def _best_prior(
         self, paths: Sequence[Sequence[Path]], targets: Sequence[Array], weight: Array
     ) -> list[Path]:
@@ -100,11 +114,7 @@ class ProjectedModel(KernelModel):
         """
 
         def says(outputs: Sequence[Path]) -> Array:
-            references = [path.as_left_out() for path in outputs]
-            self._put_together(references, targets, weight)
-            sure = [path for path in outputs if path.taken is None]
-            lost = sum(path.nats[path.size(self.tolerance_, self._price)] for path in sure)
-            return self._left_out(references, targets) - float(lost)
+            return self._says(outputs, self.tolerance_, self._price, targets, weight)
 
         if len(paths[0]) == 1:  # there is no choice, and outputs may share it
             found = [path for (path,) in paths]

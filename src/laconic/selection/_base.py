@@ -255,6 +255,21 @@ class OffersValues:
         """
         return self._chosen.predict_interval(X, coverage)  # type: ignore[no-any-return]
 
+    def log_density(self, X: Any, y: Any) -> Array:
+        """Return the logarithm of the density of a new observation at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            The observations.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._chosen.log_density(X, y)  # type: ignore[no-any-return]
+
 
 class Heard:
     """A scorer of scikit-learn, of all rows of a fold together; a class, so that workers unpickle it."""

@@ -41,6 +41,8 @@ _FLAT = 100.0
 # in turn, this often or until the curvature stays the same to this part: standard errors to half of it.
 _SWEEPS = 3
 _SAME = 0.1
+# Nats by which all features have to lead to a better model than the lasso's, whose way is the surer one.
+_CLEAR = 10.0
 # The part of its square that a column varies by, below which it is constant.
 _CONSTANT = 1e-12
 # A start need not be exact: the last step brought less than this many nats per observation, and
@@ -187,6 +189,25 @@ def best_start(problem: Problem, solver: Solver) -> State:
         answer = solve(problem, solver, start=start, max_iter=100, tol=1e-6)
         found.append((answer.state.fit - 2.0 * answer.active.size, start))
     return max(found, key=lambda pair: pair[0])[1]
+
+
+def better_start(problem: Problem, solver: Solver) -> State:
+    """Return the lasso's start or that of the likelihood alone, whichever leads to more for its size.
+
+    Where features repeat each other, as the wavelengths of a spectrum do, none of them says much alone
+    and their differences say all: a lasso sees little of that, and a start from there ends with next to
+    nothing. A model is worth its fit less what the prior asks for each feature.
+    """
+
+    def worth(start: State) -> float:
+        answer = solve(problem, solver, start=start, max_iter=100, tol=1e-6)
+        return answer.state.fit - problem.price * answer.active.size
+
+    few = l1_start(problem)
+    if problem.empty().likelihood is problem.likelihood:
+        return few  # of labels, or of values whose noise is known
+    all_of_them = smooth_start(problem)
+    return all_of_them if worth(all_of_them) > worth(few) + _CLEAR else few
 
 
 def l1_start(problem: Problem, rate: float | None = None, begin: State | None = None) -> State:

@@ -10,11 +10,14 @@ from .._component import Component, is_name, is_positive, require
 from .._protocols import Prior
 from ._loop import flat
 from ._problem import FEW_ROWS, Problem, State
-from ._starts import best_start, l1_start, scaled_ridge_start, smooth_start
+from ._starts import best_start, better_start, l1_start, scaled_ridge_start, smooth_start
 from ._steps import newton_step
 
 # From this many observations for each column on, the data alone determine every weight.
 _TALL = 20
+# With so many observations for each column, and no more columns than this, a regression may also begin
+# with all of them: what is left over tells of the noise, and it takes no time.
+_ROOM, _FEW_COLUMNS = 1.2, 500
 # Part of a kernel matrix that its factors may miss where they choose the kernels of a start, which are
 # then weighed as exact columns, and where they weigh all kernels. The weights of the papers' problem
 # came out within 1e-7 of those of the full matrix, for both.
@@ -35,7 +38,9 @@ class Newton(Component):
         a parameter and in the columns' own units; ``"ridge"`` spreads the weight over all columns.
         ``"auto"`` takes ``"l1"`` for priors that absorb zeros and ``"ridge"`` for the others; features
         that are outnumbered twenty to one by observations start where the likelihood alone puts them,
-        unless that is nearly at infinity.
+        unless that is nearly at infinity. A regression on up to 500 features, with a fifth more
+        observations than those, begins at both, and the start whose model explains most for its size
+        is taken: a lasso loses its way among features that repeat each other, such as a spectrum's.
     rate : float, optional
         Rate of the lasso start, as a part of the universal threshold ``sqrt(2 log p)`` in standard
         errors; by default what has recovered known models best. For kernels on few rows under a prior
@@ -71,10 +76,19 @@ class Newton(Component):
         n_seen, p = problem.weight.sum(), problem.design.shape[1]
         if self.start == "auto" and not problem.kernels and n_seen >= _TALL * p:
             return smooth_start(problem)
+        if self.start == "auto" and self._may_repeat(problem):
+            return better_start(problem, self)
         # Where kernels are exchanged in the end, it matters less with which ones a search begins.
         if self.rate is None and problem.kernels and n_seen <= FEW_ROWS and not problem.bottomless:
             return best_start(problem, self)
         return l1_start(problem, self.rate)
+
+    @staticmethod
+    def _may_repeat(problem: Problem) -> bool:
+        """Return whether features may repeat each other, and there are rows enough to weigh them all."""
+        p = problem.design.shape[1]
+        room = 1 < p <= _FEW_COLUMNS and problem.weight.sum() >= _ROOM * p
+        return room and problem.bottomless and not problem.kernels
 
     def step(self, problem: Problem, state: State) -> State:
         """Return the state after one safeguarded Newton step."""
