@@ -235,9 +235,9 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
     ----------
     kernel : "auto", "rbf", "matern", "linear", "poly", None, Kernel or callable, default="auto"
         ``None`` projects onto the features themselves. ``"auto"`` is the rbf kernel, or the Matern one
-        where steps and corners make it clearly more likely (up to ``max_rank`` rows); on at most 600 rows
-        that are fewer than four for each feature it is ``None`` if that predicts rows left out clearly
-        better; with more features than rows, unless the kernel does.
+        where steps and corners make it clearly more likely (up to ``max_rank`` rows). On at most 600
+        rows that are fewer than four for each feature it is ``None`` if that predicts rows left out
+        clearly better; with more features than rows, unless the kernel does.
     gamma : float or "auto", default="auto"
         Of the named kernels, on standardised features; ``"auto"`` finds it.
     tolerance : float or "auto", default="auto"
