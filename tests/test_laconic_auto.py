@@ -65,7 +65,9 @@ def test_what_few_features_lose_counts():
     y = rng.integers(0, 2, n)
     chances = frequent * np.where(y[:, None] == 1, tilt, 1 / tilt)
     X = np.sqrt([rng.multinomial(60, chance / chance.sum()) for chance in chances])
-    model, few = (LaconicClassifier(kernel).fit(X[:150], y[:150]) for kernel in ("auto", None))
+    model, few = (
+        LaconicClassifier(kernel, max_kernels=16).fit(X[:150], y[:150]) for kernel in ("auto", None)
+    )
     assert min(point.nats for point in few.path_) > 0.03
     assert "kernels" in model.status_.message
     nats, more = (

@@ -16,6 +16,8 @@ _LEAST_CURVATURE = 1e-10
 # And as a part of the touching Gaussian's where a likelihood is not concave: a target so far out that it
 # bends the other way pulls, and without any curvature there would be no end to that.
 _LEAST_PART = 0.2
+# A squared scale that is less than this would make a variance that is no number.
+_LEAST_SQUARE = 1e-290
 # From this many entries and rows for each column on, the passes over the rows are what an iteration
 # costs.
 _MANY = 10_000
@@ -92,7 +94,7 @@ class Problem:
         """Return the variance of the Gaussian that touches the prior of each weight."""
         if self.scale is None:
             return self.prior.variance(w**2)
-        return self.prior.variance((self.scale * w) ** 2) / self.scale**2
+        return self.prior.variance((self.scale * w) ** 2) / np.maximum(self.scale**2, _LEAST_SQUARE)
 
     def kinks(self) -> Array:
         """Return the gradient that each weight withstands at zero."""
