@@ -47,7 +47,7 @@ $(VENV)/.bench: $(VENV)/.ready
 
 docs: $(VENV)/.docs  ## the site, warnings are errors, and its tests: build/docs/index.html
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
-	$(BIN)/python -m pytest -q tests/test_docs_site.py
+	$(BIN)/python -m pytest -q tests/site/test_site.py
 
 $(VENV)/.docs: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"

@@ -1,4 +1,4 @@
-"""Benchmarks of laconic beside its rivals.
+"""Benchmarks of laconism beside its rivals.
 
 python -m benchmarks list                     what there is
 python -m benchmarks run ripley moons         some of it

@@ -252,25 +252,25 @@ def rival(name):
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise Skip(f'{name} is not installed: pip install "laconic[bench]".') from None
+        raise Skip(f'{name} is not installed: pip install "laconism[bench]".') from None
 
 
 def data_file(name):
     """Load a published file, or skip with a sentence."""
-    from laconic.datasets import load_npz
+    from laconism.datasets import load_npz
 
     try:
         return load_npz(name)
     except FileNotFoundError:
         raise Skip(
-            f"{name}.npz was not found; laconic.datasets.find_data_file says where it is published."
+            f"{name}.npz was not found; laconism.datasets.find_data_file says where it is published."
         ) from None
 
 
 def versions():
     """Return what the numbers hang on, without saying where they were taken."""
     parts = ["python " + ".".join(map(str, sys.version_info[:3]))]
-    for name in ("laconic", "numpy", "scipy", "scikit-learn", "fastrvm", "abess", "skglm"):
+    for name in ("laconism", "numpy", "scipy", "scikit-learn", "fastrvm", "abess", "skglm"):
         try:
             parts.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:

@@ -42,7 +42,7 @@ def mcp_skglm():
 
 def beside(prior):
     """Return the methods of a comparison: ours, and each library at the sparsity of ours."""
-    return (f"laconic {prior}", *(f"{library} as sparse as {prior}" for library in L1_LIBRARIES))
+    return (f"laconism {prior}", *(f"{library} as sparse as {prior}" for library in L1_LIBRARIES))
 
 
 def l1_as_sparse(library, X, y, kept):

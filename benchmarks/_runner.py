@@ -181,12 +181,12 @@ def _write(path, mode, columns, rows, *, header):
         writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
         if header:
             writer.writeheader()
-        writer.writerows({key: _short(value) for key, value in row.items()} for row in rows)
+        writer.writerows({key: _excess_variance(value) for key, value in row.items()} for row in rows)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _short(value):
+def _excess_variance(value):
     return f"{value:.6g}" if isinstance(value, float) else value
 
 

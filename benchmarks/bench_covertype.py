@@ -8,7 +8,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from laconic import SparseBayesClassifier
+from laconism import SparseBayesClassifier
 
 from ._harness import Bar, Cell, data_file, difference, ratio
 from ._rivals import scores
@@ -17,20 +17,22 @@ METRICS = ("error", "log_loss", "kept")
 RANK = 300
 GAMMA = "scale"
 ROWS = 495_141  # of classes 1 and 2
-METHODS = ("laconic", "Nystroem + SGD", "HistGradientBoosting")
+METHODS = ("laconism", "Nystroem + SGD", "HistGradientBoosting")
 
 
 def cells(quick):
     n = int(0.8 * (4_000 if quick else ROWS))
     found = [Cell("covertype", method, n, 54, threads=2, limit=3600.0) for method in METHODS]
-    return [*found, Cell("covertype", "laconic", n, 54, threads=1, limit=3600.0)]
+    return [*found, Cell("covertype", "laconism", n, 54, threads=1, limit=3600.0)]
 
 
 def run(cell, watch):
     X, X_test, y, y_test = load(cell)
     model, row = watch(lambda: make(cell.method, X).fit(X, y))
     extra = (
-        {"kept": model.n_relevant_, "message": model.status_.message} if cell.method == "laconic" else {}
+        {"kept": model.n_relevant_, "message": model.status_.message}
+        if cell.method == "laconism"
+        else {}
     )
     yield {**row, **scores(model, X_test, y_test), **extra}
 
@@ -52,7 +54,7 @@ def load(cell):
 
 
 def make(method, X):
-    if method == "laconic":
+    if method == "laconism":
         return SparseBayesClassifier(kernel="rbf", gamma=GAMMA, max_rank=RANK)
     if method == "HistGradientBoosting":
         return HistGradientBoostingClassifier(random_state=0)
@@ -63,14 +65,14 @@ def make(method, X):
 
 def bars(rows):
     two = {"threads": 2}
-    seconds = rows.median("seconds", method="laconic", **two)
-    peak = rows.median("peak_mib", method="laconic", **two)
+    seconds = rows.median("seconds", method="laconism", **two)
+    peak = rows.median("peak_mib", method="laconism", **two)
     found = [Bar("peak memory, two cores", ratio(peak, 1024), "<=", 8, " GiB")]
     for rival in METHODS[1:]:
-        worse = difference(*(rows.mean("error", method=m, **two) for m in ("laconic", rival)))
+        worse = difference(*(rows.mean("error", method=m, **two) for m in ("laconism", rival)))
         found.append(Bar(f"error above {rival}'s", worse))
         speed = ratio(rows.median("seconds", method=rival, **two), seconds)
         found.append(Bar(f"fit: times faster than {rival}", speed, unit="x"))
-    one = rows.median("seconds", method="laconic", threads=1)
+    one = rows.median("seconds", method="laconism", threads=1)
     found.append(Bar("two cores: times faster than one", ratio(one, seconds), unit="x"))
-    return [*found, Bar("kernels kept", rows.median("kept", method="laconic", **two))]
+    return [*found, Bar("kernels kept", rows.median("kept", method="laconism", **two))]

@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.special import log_ndtr
 
-from laconic import SparseBayesClassifier
-from laconic.datasets import make_ripley
-from laconic.kernels import RBF, Matern, Polynomial
-from laconic.solvers import EM
+from laconism import SparseBayesClassifier
+from laconism.datasets import make_ripley
+from laconism.kernels import RBF, Matern, Polynomial
+from laconism.solvers import EM
 
 from ._harness import Bar, Cell, slope
 
@@ -31,7 +31,7 @@ def cells(quick):
         for kernel in KERNELS
         for gamma in widths
     ]
-    return agreement + [Cell("memory", "laconic", n, 2) for n in sizes]
+    return agreement + [Cell("memory", "laconism", n, 2) for n in sizes]
 
 
 def run(cell, watch):
@@ -76,7 +76,7 @@ def distance(a, b):
 
 
 def textbook(Phi, y, iterations):
-    """Section 3.3 of Figueiredo & Jain (2001) for the Jeffreys prior; no code of laconic's."""
+    """Section 3.3 of Figueiredo & Jain (2001) for the Jeffreys prior; no code of laconism's."""
     s = 2.0 * y - 1.0
 
     def ridge(A, z, damping):

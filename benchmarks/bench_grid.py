@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import digamma
 from sklearn.preprocessing import StandardScaler
 
-from laconic import GridRVMClassifier, GridRVMRegressor
-from laconic.datasets import make_grid, make_mixture, mixture_means
+from laconism import GridRVMClassifier, GridRVMRegressor
+from laconism.datasets import make_grid, make_mixture, mixture_means
 
 from ._harness import Bar, Cell, ratio
 from ._rivals import scores
@@ -31,7 +31,7 @@ SEEDS = tuple(range(10))
 PAPER = {"fit_intercept": False, "shape": 1e-6, "rate": 1e-6}
 # Sweeps of the naive implementation that are timed, and sweeps that are counted at the most.
 TIMED, MOST = 3, 3_000
-HYPER = 1e-12  # shape and rate of the gamma prior, laconic's defaults
+HYPER = 1e-12  # shape and rate of the gamma prior, laconism's defaults
 LARGE = (1_000, 100)
 RELEVANT = (10, 5)
 ESTIMATORS = {"classifier": GridRVMClassifier, "regressor": GridRVMRegressor}
@@ -113,7 +113,7 @@ def table(cell, watch):
     if how == "naive":
         Phi, grid = kernels(X, X), (X.shape[1], cell.n)
         w, row = watch(lambda: naive(Phi, y, grid, combine, TIMED))
-        # The same sweeps by laconic; its first solve comes before its first iteration.
+        # The same sweeps by laconism; its first solve comes before its first iteration.
         ours = grid_machine(combine, solver="vb", max_iter=TIMED - 1).fit(X, y).coef_[0]
         difference = float(np.linalg.norm(ours - w) / np.linalg.norm(w))
         return {**row, "sweeps": TIMED, "difference": difference}
@@ -123,9 +123,9 @@ def table(cell, watch):
 
 
 def naive(Phi, y, grid, combine, sweeps):
-    """Section 5 of the gridRVM paper as written, an inverse in every sweep; no code of laconic's."""
+    """Section 5 of the gridRVM paper as written, an inverse in every sweep; no code of laconism's."""
     n, n_weights = Phi.shape
-    start = 0.25 * Phi.var(axis=0).sum()  # where laconic starts from, for balanced classes
+    start = 0.25 * Phi.var(axis=0).sum()  # where laconism starts from, for balanced classes
     product = combine == "product"
     mean = math.sqrt(start) if product else start / 2
     a = [np.full(size, HYPER + n_weights / size / (2 if product else 4)) for size in grid]

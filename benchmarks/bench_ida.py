@@ -17,19 +17,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from laconic import (
-    LaconicClassifier,
-    RVMClassifier,
-    SparseBayesClassifier,
-    SparseBayesClassifierCV,
-)
+from laconism import LaconicClassifier, RVMClassifier, SparseBayesClassifier, SparseBayesClassifierCV
 
 from ._harness import Bar, Cell, data_file, ratio, rival
 from ._rivals import scores
 
 METRICS = ("error", "log_loss", "kept")
 
-FLAGSHIP, SVM = "laconic", "SVC tuned"
+FLAGSHIP, SVM = "laconism", "SVC tuned"
 # n, p and splits of each set; those whose splits are substitutes for the repository's.
 SETS = {
     "banana": (400, 2, 5),

@@ -7,9 +7,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from laconic import JCFOClassifier
-from laconic.datasets import load_breast_cancer, load_crabs, load_pima, load_ripley
-from laconic.solvers.joint import expectation_maximisation, variable_projection
+from laconism import JCFOClassifier
+from laconism.datasets import load_breast_cancer, load_crabs, load_pima, load_ripley
+from laconism.jcfo.em import expectation_maximisation
+from laconism.jcfo.variable_projection import variable_projection
 
 from ._harness import Bar, Cell, difference, ratio
 from ._rivals import scores
@@ -79,18 +80,18 @@ def cells(quick):
     few = 1 if quick else DRAWS
     found = []
     for p in FIGURE[:2] if quick else FIGURE:
-        found += [Cell("figure 1", name, 200, p, tuple(range(few))) for name in ("laconic", "SVC")]
+        found += [Cell("figure 1", name, 200, p, tuple(range(few))) for name in ("laconism", "SVC")]
     for case in SHAPES:
-        found += [Cell(case, name, 400, 100, tuple(range(few))) for name in ("laconic", "SVC")]
+        found += [Cell(case, name, 400, 100, tuple(range(few))) for name in ("laconism", "SVC")]
     for case, (n, p) in list(MOONS.items())[: 1 if quick else None]:
         seeds = tuple(range(1 if quick else SEEDS))
-        found += [Cell(case, "laconic", n, p, seeds)]
+        found += [Cell(case, "laconism", n, p, seeds)]
         found += [Cell(case, "GP", n, p, (seed,), limit=3600.0) for seed in seeds]
     for case in SETS[:1] if quick else SETS:
         steps = {"steps": 20 if quick else EM_STEPS}
         found += [Cell(f"EM {case}", name, 0, 0, options=steps) for name in ("varpro", "em")]
     for case, (n, p) in () if quick else BIG.items():
-        found += [Cell(case, "laconic", n, p, tuple(range(1 if case == "tall" else 5)))]
+        found += [Cell(case, "laconism", n, p, tuple(range(1 if case == "tall" else 5)))]
     return found
 
 
@@ -140,7 +141,7 @@ def run_em(cell, watch):
     """The same problem from the same start: objective and CPU time."""
     X, y = real(cell.case.removeprefix("EM "))
     model = JCFOClassifier("linear" if cell.case == "EM figure 1" else "rbf", penalize_intercept=True)
-    asked = model._question(X, y, None).questions[0]
+    asked = model._fit_data(X, y, None).questions[0]
     p = asked.X.shape[1]
     watch.repeats = 1
 
@@ -160,7 +161,7 @@ def bars(rows):
 
 
 def bars_figure(rows):
-    mine = {"case": "figure 1", "method": "laconic"}
+    mine = {"case": "figure 1", "method": "laconism"}
     found = []
     for p in FIGURE:
         at = {**mine, "p": p}
@@ -170,9 +171,9 @@ def bars_figure(rows):
     exact = rows.mean("exact", **mine, p=100)
     found.append(Bar("figure 1, p = 100: exactly the two, part of the draws", exact, ">=", 0.8))
     for case in SHAPES:
-        exact = rows.mean("exact", case=case, method="laconic")
+        exact = rows.mean("exact", case=case, method="laconism")
         found.append(Bar(f"{case}: exactly the two, part of the draws", exact, ">=", 0.9))
-        errors = [rows.mean("error", case=case, method=name) for name in ("laconic", "SVC")]
+        errors = [rows.mean("error", case=case, method=name) for name in ("laconism", "SVC")]
         found.append(Bar(f"{case}: error / SVC's", ratio(*errors)))
     return found
 
@@ -180,14 +181,14 @@ def bars_figure(rows):
 def bars_gp(rows):
     found = []
     for case in MOONS:
-        error = rows.paired("error", "laconic", "GP", case=case)
-        loss = rows.paired("log_loss", "laconic", "GP", case=case)
-        time = rows.paired("cpu_seconds", "GP", "laconic", case=case)
+        error = rows.paired("error", "laconism", "GP", case=case)
+        loss = rows.paired("log_loss", "laconism", "GP", case=case)
+        time = rows.paired("cpu_seconds", "GP", "laconism", case=case)
         found.append(Bar(f"{case}: error / the Gaussian process's", ratio(*error), "<=", 1))
         found.append(Bar(f"{case}: log-loss above it", difference(*loss), "<=", 0.02))
         least = 10 if case.endswith("50") else None
         found.append(Bar(f"{case}: times faster", ratio(*time), ">=", least, "x"))
-        exact = rows.mean("exact", case=case, method="laconic")
+        exact = rows.mean("exact", case=case, method="laconism")
         found.append(Bar(f"{case}: only the two kept, part of the draws", exact, ">=", 1))
     return found
 
@@ -207,7 +208,7 @@ def bars_em(rows):
 def bars_big(rows):
     found = []
     for case, (n, p) in BIG.items():
-        where, what = {"case": case, "method": "laconic"}, f"n = {n:,}, p = {p:,}"
+        where, what = {"case": case, "method": "laconism"}, f"n = {n:,}, p = {p:,}"
         peak = rows.mean("peak_mib", **where)
         found.append(Bar(f"{what}: peak memory", ratio(peak, 1024), "<=", 4, " GiB"))
         found.append(

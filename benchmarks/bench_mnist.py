@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.svm import SVC
 
-from laconic import SparseBayesClassifier
-from laconic.priors import Laplace
+from laconism import SparseBayesClassifier
+from laconism.priors import Laplace
 
 from ._harness import Bar, Cell, data_file, difference, ratio
 from ._rivals import scores
@@ -24,7 +24,7 @@ MINUTES = 30
 def cells(quick):
     n, few = (2_000, 2_000) if quick else (60_000, SVC_ROWS)
     return [
-        Cell("mnist", "laconic", n, 784, threads=JOBS, limit=2 * 60.0 * MINUTES),
+        Cell("mnist", "laconism", n, 784, threads=JOBS, limit=2 * 60.0 * MINUTES),
         Cell("mnist", "SVC", few, 784, threads=1),
     ]
 
@@ -38,7 +38,7 @@ def run(cell, watch):
         X, y = X[chosen], y[chosen]
     model, row = watch(lambda: make(cell.method).fit(X, y))
     row["predict_seconds"] = watch.seconds(lambda: model.predict(X_test))
-    if cell.method == "laconic":
+    if cell.method == "laconism":
         counts = np.count_nonzero(model.dual_coef_, axis=1)
         row |= {"kept": model.n_relevant_, "kept_per_class": float(counts.mean())}
         row["message"] = model.status_.message
@@ -58,16 +58,20 @@ def make(method):
 
 
 def bars(rows):
-    error = rows.mean("error", method="laconic")
+    error = rows.mean("error", method="laconism")
     svc = rows.mean("error", method="SVC")
-    per_row = [ratio(rows.median("predict_seconds", method=m), 1) for m in ("SVC", "laconic")]
+    per_row = [ratio(rows.median("predict_seconds", method=m), 1) for m in ("SVC", "laconism")]
     return [
         Bar("error", None if error is None else 100 * error, "<=", 2.5, " %"),
         Bar(
-            "time, two cores", ratio(rows.median("seconds", method="laconic"), 60), "<=", MINUTES, " min"
+            "time, two cores",
+            ratio(rows.median("seconds", method="laconism"), 60),
+            "<=",
+            MINUTES,
+            " min",
         ),
-        Bar("kernels per class", rows.mean("kept_per_class", method="laconic")),
-        Bar("kernels of all classes", rows.median("kept", method="laconic")),
+        Bar("kernels per class", rows.mean("kept_per_class", method="laconism")),
+        Bar("kernels of all classes", rows.median("kept", method="laconism")),
         Bar("error above that of SVC on fewer rows", difference(error, svc)),
         Bar("predict: times faster than SVC on fewer rows", ratio(*per_row), unit="x"),
     ]

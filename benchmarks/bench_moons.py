@@ -11,7 +11,7 @@ CPU seconds of one core are compared: they are what a machine with other work to
 
 from sklearn.datasets import make_moons
 
-from laconic import RVMClassifier, SparseBayesClassifier
+from laconism import RVMClassifier, SparseBayesClassifier
 
 from ._harness import Bar, Cell, ratio, rival
 from ._rivals import scores
@@ -26,21 +26,21 @@ NOISE = 0.25
 SEEDS = {200: 400, 500: 40, 1_000: 40, 2_000: 20, 5_000: 20}
 FIRST_SEED = 100
 LIMIT = 1_800.0
-# fastrvm has no intercept by default, laconic may have one. The moons are symmetric and need none.
+# fastrvm has no intercept by default, laconism may have one. The moons are symmetric and need none.
 INTERCEPT = {"fastrvm": False, "fastrvm with intercept": True}
-JUDGED = "laconic RVM"
+JUDGED = "laconism RVM"
 OURS = {
     JUDGED: {"inference": "evidence"},
-    "laconic": {"likelihood": "logistic"},
-    "laconic without intercept": {"likelihood": "logistic", "fit_intercept": False},
-    "laconic probit": {},
+    "laconism": {"likelihood": "logistic"},
+    "laconism without intercept": {"likelihood": "logistic", "fit_intercept": False},
+    "laconism probit": {},
 }
 BESIDE = (
     ("both with intercept", JUDGED, "fastrvm with intercept"),
-    ("Jeffreys", "laconic", "fastrvm"),
-    ("Jeffreys, both with intercept", "laconic", "fastrvm with intercept"),
-    ("Jeffreys, both without intercept", "laconic without intercept", "fastrvm"),
-    ("Jeffreys, probit", "laconic probit", "fastrvm"),
+    ("Jeffreys", "laconism", "fastrvm"),
+    ("Jeffreys, both with intercept", "laconism", "fastrvm with intercept"),
+    ("Jeffreys, both without intercept", "laconism without intercept", "fastrvm"),
+    ("Jeffreys, probit", "laconism probit", "fastrvm"),
 )
 
 
@@ -86,7 +86,7 @@ def bars(rows):
             for kind, ours, theirs in BESIDE:
                 part, error = rows.quotient(column, ours, theirs, n=n)
                 found.append(Bar(f"{what} / fastrvm's, n = {n:,}, {kind}", part, error=error))
-        for ours, kind in ((JUDGED, ""), ("laconic", ", Jeffreys")):
+        for ours, kind in ((JUDGED, ""), ("laconism", ", Jeffreys")):
             for theirs in INTERCEPT:
                 speed = ratio(*(rows.median("cpu_seconds", method=m, n=n) for m in (theirs, ours)))
                 what = f"fit, n = {n:,}{kind}: times faster than {theirs}"

@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.linear_model import ARDRegression, LassoCV, OrthogonalMatchingPursuitCV
 
-from laconic import SparseBayesClassifier, SparseBayesRegressor
-from laconic.datasets import make_sparse_classification, make_sparse_regression
+from laconism import SparseBayesClassifier, SparseBayesRegressor
+from laconism.datasets import make_sparse_classification, make_sparse_regression
 
 from ._harness import Bar, Cell, ratio, rival
 from ._rivals import mcp_skglm, scores
@@ -14,7 +14,7 @@ METRICS = ("coef_error", "error", "log_loss", "kept")
 # the two that are judged.
 SEEDS = {500: 600, 1_000: 200, 5_000: 10}
 FEW = 10
-JUDGED = ("laconic", "abess")
+JUDGED = ("laconism", "abess")
 # name: n, p, relevant, correlation of neighbours
 REGRESSION = {
     "p=500": (150, 500, 10, 0.0),
@@ -25,7 +25,7 @@ REGRESSION = {
 CLASSIFICATION = (150, 1_000, 5)
 N_TEST = 5_000
 REGRESSORS = {
-    "laconic": SparseBayesRegressor,
+    "laconism": SparseBayesRegressor,
     "abess": lambda: rival("abess").LinearRegression(),
     "skglm MCP CV": mcp_skglm,
     "LassoCV": LassoCV,
@@ -35,7 +35,7 @@ REGRESSORS = {
 # On thousands of columns they take minutes.
 SLOW = ("ARDRegression", "skglm MCP CV")
 CLASSIFIERS = {
-    "laconic": SparseBayesClassifier,
+    "laconism": SparseBayesClassifier,
     "abess": lambda: rival("abess").LogisticRegression(),
 }
 
@@ -81,20 +81,20 @@ def one(cell, seed, watch):
 def bars(rows):
     found = []
     tried = {(row["case"], row["method"]) for row in rows}
-    for case in [case for case in REGRESSION if (case, "laconic") in tried]:
+    for case in [case for case in REGRESSION if (case, "laconism") in tried]:
         for other in [
-            method for method in REGRESSORS if method != "laconic" and (case, method) in tried
+            method for method in REGRESSORS if method != "laconism" and (case, method) in tried
         ]:
-            part, error = rows.quotient("coef_error", "laconic", other, case=case)
+            part, error = rows.quotient("coef_error", "laconism", other, case=case)
             bar = 1 if other in JUDGED else None
             found.append(Bar(f"{case}: coefficient error / {other}'s", part, "<=", bar, error=error))
         found.append(_time(rows, case))
     for column, what in (("error", "error"), ("log_loss", "log-loss")):
-        part, error = rows.quotient(column, "laconic", "abess", case="classification")
+        part, error = rows.quotient(column, "laconism", "abess", case="classification")
         found.append(Bar(f"classification: {what} / abess's", part, "<=", 1, error=error))
     return [*found, _time(rows, "classification")]
 
 
 def _time(rows, case):
-    slower = ratio(*(rows.median("seconds", case=case, method=m) for m in ("laconic", "abess")))
+    slower = ratio(*(rows.median("seconds", case=case, method=m) for m in ("laconism", "abess")))
     return Bar(f"{case}: time / abess's", slower, "<=", 5 if case in REGRESSION else None)

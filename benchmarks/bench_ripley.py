@@ -2,8 +2,8 @@
 
 from sklearn.svm import SVC
 
-from laconic import SparseBayesClassifier
-from laconic.datasets import make_ripley
+from laconism import SparseBayesClassifier
+from laconism.datasets import make_ripley
 
 from ._harness import Bar, Cell, difference, ratio
 from ._rivals import scores
@@ -21,7 +21,7 @@ SIZES = (500, 2_000, 5_000, 20_000, 50_000)
 FEW, SEEDS = 5_000, tuple(range(10))
 MILLION = 1_000_000
 METHODS = {
-    "laconic": lambda: SparseBayesClassifier(kernel="rbf", gamma=GAMMA),
+    "laconism": lambda: SparseBayesClassifier(kernel="rbf", gamma=GAMMA),
     "SVC": lambda: SVC(C=1.0, gamma=GAMMA),
 }
 FASTER = {2_000: 1, 20_000: 5, 50_000: 10}
@@ -35,8 +35,8 @@ def cells(quick):
         return SEEDS if n <= FEW and not quick else SEEDS[:1]
 
     one = [Cell("ripley", method, n, 2, seeds=seeds(n)) for n in sizes for method in METHODS]
-    two = [Cell("ripley", "laconic", n, 2, threads=2) for n in sizes]
-    return [*one, *two, Cell("million", "laconic", million, 2, threads=2)]
+    two = [Cell("ripley", "laconism", n, 2, threads=2) for n in sizes]
+    return [*one, *two, Cell("million", "laconism", million, 2, threads=2)]
 
 
 def run(cell, watch):
@@ -62,17 +62,17 @@ def bars(rows):
         at = {"case": "ripley", "n": n}
         svc = rows.median("seconds", method="SVC", **at)
         for threads in (1, 2):
-            ours = rows.median("seconds", method="laconic", threads=threads, **at)
+            ours = rows.median("seconds", method="laconism", threads=threads, **at)
             bar = FASTER.get(n) if threads == 1 else None
             cores = "one core" if threads == 1 else "two cores (SVC uses one)"
             found.append(
                 Bar(f"fit, n = {n:,}, {cores}: times faster than SVC", ratio(svc, ours), ">=", bar, "x")
             )
         one = {**at, "threads": 1}
-        speed = ratio(*(rows.median("predict_seconds", method=m, **one) for m in ("SVC", "laconic")))
+        speed = ratio(*(rows.median("predict_seconds", method=m, **one) for m in ("SVC", "laconism")))
         bar = 100 if n == 20_000 else None
         found.append(Bar(f"predict, n = {n:,}: times faster than SVC", speed, ">=", bar, "x"))
-        worse = difference(*(rows.mean("error", method=m, **one) for m in ("laconic", "SVC")))
+        worse = difference(*(rows.mean("error", method=m, **one) for m in ("laconism", "SVC")))
         found.append(Bar(f"error above SVC's, n = {n:,}", worse, "<=", 0.002))
     peak = rows.median("peak_mib", case="million", n=MILLION)
     found.append(Bar("a million rows, two cores: peak memory", ratio(peak, 1024), "<=", 8, " GiB"))

@@ -13,8 +13,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from laconic import RVMClassifier, RVMRegressor
-from laconic.datasets import make_ripley, make_sinc
+from laconism import RVMClassifier, RVMRegressor
+from laconism.datasets import make_ripley, make_sinc
 
 from ._harness import Bar, Cell, difference, ratio, rival
 from ._rivals import scores
@@ -25,7 +25,7 @@ PICTURES = [("time", "cpu_seconds", "moons"), ("memory", "beyond_mib", "moons")]
 INFERENCE = ("evidence", "sequential", "variational")
 # The one that is judged, by the moons of seeds from 2,000 on and Ripley's data of seeds from 500 on.
 JUDGED = INFERENCE[0]
-# fastrvm has no intercept by default and is faster without; laconic has one where it is missed.
+# fastrvm has no intercept by default and is faster without; laconism has one where it is missed.
 INTERCEPT = {"fastrvm": False, "fastrvm with intercept": True}
 WITHOUT = f"{JUDGED} without intercept"
 GAMMAS = {"ripley": 2.0, "moons": 1.0, "breast cancer": "scale", "sinc": 1 / 18}

@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 
-from laconic import SparseBayesClassifier, SparseBayesClassifierCV
-from laconic.priors import GeneralizedGaussian
-from laconic.selection._candidates import width_grid
+from laconism import SparseBayesClassifier, SparseBayesClassifierCV
+from laconism.priors import GeneralizedGaussian
+from laconism.sparse.candidates import width_grid
 
 from ._harness import Bar, Cell, data_file, difference, ratio
 from ._rivals import scores
@@ -28,7 +28,7 @@ def plain(gammas):
     return GridSearchCV(model, grid, scoring="neg_log_loss", cv=5)
 
 
-METHODS = {"laconic": ours, "GridSearchCV": plain}
+METHODS = {"laconism": ours, "GridSearchCV": plain}
 
 
 def cells(quick):
@@ -64,7 +64,7 @@ def run(cell, watch):
 
 
 def bars(rows):
-    found, both = [], ("laconic", "GridSearchCV")
+    found, both = [], ("laconism", "GridSearchCV")
     seconds, losses = [], []
     for name in SETS:
         time = [rows.mean("cpu_seconds", case=name, method=method) for method in both]

@@ -7,15 +7,15 @@ import numpy as np
 from scipy.linalg import lapack
 from sklearn.preprocessing import StandardScaler
 
-import laconic
-from laconic.basis import Features, KernelBasis
-from laconic.datasets import make_sparse_classification
-from laconic.design import build_design
-from laconic.kernels import RBF
-from laconic.likelihoods import Probit
-from laconic.linalg import Factor
-from laconic.priors import GeneralizedGaussian, Jeffreys, Laplace
-from laconic.solvers import REGISTRY, Accelerated, Newton, Problem, choose_solver, solve
+import laconism
+from laconism.basis import Features, KernelBasis
+from laconism.datasets import make_sparse_classification
+from laconism.design import build_design
+from laconism.kernels import RBF
+from laconism.likelihoods import Probit
+from laconism.linalg import Factor
+from laconism.priors import GeneralizedGaussian, Jeffreys, Laplace
+from laconism.solvers import REGISTRY, Accelerated, Newton, Problem, choose_solver, solve
 
 from ._harness import Bar, Cell, Skip
 
@@ -94,7 +94,7 @@ def pose(name, prior, seed):
     source, h = PROBLEMS[name]
     if isinstance(source, str):
         try:
-            data = getattr(laconic.datasets, source)()
+            data = getattr(laconism.datasets, source)()
         except ImportError as error:
             raise Skip(str(error)) from None
         X, y = data.data, data.target

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from laconic import SparseBayesClassifier
-from laconic.priors import Laplace
+from laconism import SparseBayesClassifier
+from laconism.priors import Laplace
 
 from ._harness import Bar, Cell, data_file, ratio
 from ._rivals import L1_LIBRARIES, beside, l1_as_sparse, scores
@@ -81,7 +81,7 @@ def bars(rows):
     found = []
     for case in RATES:
         for prior in PRIORS:
-            ours = {"case": case, "method": f"laconic {prior}"}
+            ours = {"case": case, "method": f"laconism {prior}"}
             theirs = {"case": case, "method": f"liblinear as sparse as {prior}"}
             speed = ratio(rows.median("seconds", **theirs), rows.median("seconds", **ours))
             found.append(Bar(f"{case}, {prior}: times faster than liblinear L1", speed, ">=", 1, "x"))

@@ -3,14 +3,14 @@
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from laconic import SparseBayesClassifier
+from laconism import SparseBayesClassifier
 
 from ._harness import Bar, Cell, ratio
 from ._rivals import scores
 
 METRICS = ("error", "log_loss", "kept")
 RELEVANT = 20
-METHODS = {"laconic": SparseBayesClassifier, "lbfgs": LogisticRegression}
+METHODS = {"laconism": SparseBayesClassifier, "lbfgs": LogisticRegression}
 
 
 def cells(quick):
@@ -32,7 +32,9 @@ def run(cell, watch):
 def bars(rows):
     found = []
     for threads, cores in ((1, "one core"), (2, "two cores")):
-        speed = ratio(*(rows.median("seconds", method=m, threads=threads) for m in ("lbfgs", "laconic")))
+        speed = ratio(
+            *(rows.median("seconds", method=m, threads=threads) for m in ("lbfgs", "laconism"))
+        )
         found.append(Bar(f"fit, {cores}: times faster than lbfgs", speed, ">=", 1, "x"))
-    beyond = ratio(*(rows.median("beyond_mib", method=m, threads=1) for m in ("laconic", "lbfgs")))
+    beyond = ratio(*(rows.median("beyond_mib", method=m, threads=1) for m in ("laconism", "lbfgs")))
     return [*found, Bar("memory beyond X, times lbfgs's", beyond, unit="x")]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from laconic import SparseBayesClassifier
-from laconic.priors import Laplace
+from laconism import SparseBayesClassifier
+from laconism.priors import Laplace
 
 from ._harness import Bar, Cell, ratio
 from ._rivals import L1_LIBRARIES, beside, l1_as_sparse, scores
@@ -20,7 +20,7 @@ PRIORS = {"jeffreys": "jeffreys", "laplace": Laplace(rate=RATE)}
 def cells(quick):
     p, million = (2_000, 20_000) if quick else (20_000, MILLION)
     million = [
-        Cell("million", f"laconic {prior}", 100, million, options={"prior": prior}) for prior in PRIORS
+        Cell("million", f"laconism {prior}", 100, million, options={"prior": prior}) for prior in PRIORS
     ]
     return million + [
         Cell("wide", method, 100, p, options={"prior": prior})
@@ -56,11 +56,11 @@ def draw(n, p, seed, n_test=200):
 def bars(rows):
     found = []
     for prior in PRIORS:
-        beyond = ratio(rows.median("beyond_mib", case="million", method=f"laconic {prior}"), 1024)
+        beyond = ratio(rows.median("beyond_mib", case="million", method=f"laconism {prior}"), 1024)
         found.append(Bar(f"p = 1,000,000, {prior}: memory beyond X", beyond, "<=", 4, " GiB"))
     for prior in PRIORS:
         for library, bar in (("liblinear", 1), ("skglm", None)):
-            methods = (f"{library} as sparse as {prior}", f"laconic {prior}")
+            methods = (f"{library} as sparse as {prior}", f"laconism {prior}")
             speed = ratio(*(rows.median("seconds", case="wide", method=m) for m in methods))
             found.append(Bar(f"wide, {prior}: times faster than {library} L1", speed, ">=", bar, "x"))
     return found

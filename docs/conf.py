@@ -11,12 +11,12 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS / "_ext"), str(DOCS.parent), str(DOCS.parent / "src")]
 
-import laconic  # noqa: E402  (found through the path above)
+import laconism  # noqa: E402  (found through the path above)
 
-project = "laconic"
-author = "The laconic developers"
-copyright = "the laconic developers, BSD 3-Clause"
-release = version = laconic.__version__
+project = "laconism"
+author = "The laconism developers"
+copyright = "the laconism developers, BSD 3-Clause"
+release = version = laconism.__version__
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -49,9 +49,9 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"demo\.py",
     "within_subsection_order": "measured.lesson",
     "copyfile_regex": r"",
-    "doc_module": ("laconic",),
+    "doc_module": ("laconism",),
     "backreferences_dir": "api/generated/backreferences",
-    "reference_url": {"laconic": None},
+    "reference_url": {"laconism": None},
     "remove_config_comments": True,
     "show_memory": False,
     "write_computation_times": False,  # that page would ask other hosts for its scripts
@@ -64,20 +64,20 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
-html_title = "laconic"
+html_title = "laconism"
 html_static_path = ["_static"]
-html_css_files = ["laconic.css"]
+html_css_files = ["laconism.css"]
 html_math_renderer = "mathml"
 html_context = {"default_mode": "auto"}
-html_favicon = "_static/laconic.svg"
+html_favicon = "_static/laconism.svg"
 html_show_sourcelink = False
 html_copy_source = False
 toc_object_entries_show_parents = "hide"
 html_theme_options = {
     "logo": {
-        "image_light": "_static/laconic.svg",
-        "image_dark": "_static/laconic.svg",
-        "text": "laconic",
+        "image_light": "_static/laconism.svg",
+        "image_dark": "_static/laconism.svg",
+        "text": "laconism",
     },
     "header_links_before_dropdown": 4,
     "navbar_end": ["theme-switcher"],

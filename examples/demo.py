@@ -1,4 +1,4 @@
-"""laconic beside scikit-learn on four published data sets: a table and a picture.
+"""laconism beside scikit-learn on four published data sets: a table and a picture.
 
 Every method sees the same splits, inputs and kernel width h, on one thread. Run it with ``make demo``;
 ``--quick`` takes one split of each data set.
@@ -28,10 +28,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from laconic import SparseBayesClassifier
-from laconic.datasets import load_breast_cancer, load_crabs, load_pima, load_ripley
-from laconic.inspection import BoundaryDisplay
-from laconic.priors import Laplace
+from laconism import SparseBayesClassifier
+from laconism.datasets import load_breast_cancer, load_crabs, load_pima, load_ripley
+from laconism.inspection import BoundaryDisplay
+from laconism.priors import Laplace
 
 PICTURE = Path("build", "demo", "ripley.png")
 COSTS = {"C": [0.1, 1.0, 10.0, 100.0, 1000.0]}
@@ -111,9 +111,9 @@ def logistic(X, y, h):
 
 # name: how to fit, what it kept, of which kind
 METHODS = {
-    "laconic, Jeffreys": (jeffreys, lambda model: model.n_relevant_, "kernels"),
-    "laconic, Laplace (CV)": (laplace, lambda model: model.n_relevant_, "kernels"),
-    "laconic, no kernel": (features, lambda model: model.n_relevant_, "features"),
+    "laconism, Jeffreys": (jeffreys, lambda model: model.n_relevant_, "kernels"),
+    "laconism, Laplace (CV)": (laplace, lambda model: model.n_relevant_, "kernels"),
+    "laconism, no kernel": (features, lambda model: model.n_relevant_, "features"),
     "SVC (CV, calibrated)": (svc, lambda model: model.machine.n_support_.sum(), "kernels"),
     "Gaussian process": (process, lambda model: len(model.base_estimator_.X_train_), "kernels"),
     "logistic (CV)": (logistic, lambda model: np.count_nonzero(model.coef_), "features"),

@@ -11,9 +11,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.metrics import log_loss
 
-from laconic import SparseBayesClassifier
-from laconic.datasets import make_ripley
-from laconic.inspection import CalibrationDisplay
+from laconism import SparseBayesClassifier
+from laconism.datasets import make_ripley
+from laconism.inspection import CalibrationDisplay
 
 X_test, y_test = make_ripley(300, random_state=99)
 model = SparseBayesClassifier(kernel="rbf", gamma=2.0)

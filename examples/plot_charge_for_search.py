@@ -10,9 +10,9 @@ what it has found without the charge. Here five features matter, and the others 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from laconic import SparseBayesRegressor
-from laconic.datasets import make_sparse_regression
-from laconic.priors import Jeffreys
+from laconism import SparseBayesRegressor
+from laconism.datasets import make_sparse_regression
+from laconism.priors import Jeffreys
 
 candidates = [20, 100, 500, 2000]
 priors = {"strength 1, as in the papers": Jeffreys(strength=1.0), "strength auto": Jeffreys()}

@@ -3,7 +3,7 @@
 
 Two problems in the plane. On the cross a few kernels say all there is to say; on the spiral it
 takes many. The shape ``q`` of the generalized Gaussian prior goes from nearly best subset (small)
-over the lasso (1) to ridge (2), and :class:`~laconic.SparseBayesClassifierCV` chooses it, sharing along
+over the lasso (1) to ridge (2), and :class:`~laconism.SparseBayesClassifierCV` chooses it, sharing along
 the path what all candidates have in common. With ``one_standard_error=True`` it takes the sparsest
 candidate that is not clearly worse than the best, and with ``race=False`` it tries every candidate on
 every fold, so that all of them can be drawn.
@@ -11,9 +11,9 @@ every fold, so that all of them can be drawn.
 
 import matplotlib.pyplot as plt
 
-from laconic import SparseBayesClassifierCV
-from laconic.datasets import make_cross, make_spiral
-from laconic.inspection import BoundaryDisplay, SparsityPathDisplay
+from laconism import SparseBayesClassifierCV
+from laconism.datasets import make_cross, make_spiral
+from laconism.inspection import BoundaryDisplay, SparsityPathDisplay
 
 problems = {
     "cross": (make_cross(120, random_state=0), make_cross(2_000, random_state=1), [2.0]),

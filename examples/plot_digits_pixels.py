@@ -13,8 +13,8 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from laconic import SparseBayesClassifier
-from laconic.inspection import ImageRelevanceDisplay
+from laconism import SparseBayesClassifier
+from laconism.inspection import ImageRelevanceDisplay
 
 X, y = load_digits(return_X_y=True)
 pair = np.isin(y, (3, 8))
@@ -28,7 +28,7 @@ search = GridSearchCV(
 )
 dense = make_pipeline(StandardScaler(), search).fit(X, y)
 for name, model, kept in (
-    ("laconic, Jeffreys", sparse, sparse.n_relevant_),
+    ("laconism, Jeffreys", sparse, sparse.n_relevant_),
     ("logistic regression, ridge by CV", dense, np.count_nonzero(search.best_estimator_.coef_)),
 ):
     print(f"{name:34} {kept:2d} pixels, {np.mean(model.predict(X_test) == y_test):.1%} right")

@@ -10,11 +10,11 @@ Gaussian gets ever narrower; there an exact convex solver knows when it has arri
 
 import matplotlib.pyplot as plt
 
-from laconic import SparseBayesClassifier
-from laconic.datasets import make_ripley
-from laconic.inspection import ConvergenceDisplay
-from laconic.priors import Gaussian, Laplace
-from laconic.solvers import EM, Newton, Proximal
+from laconism import SparseBayesClassifier
+from laconism.datasets import make_ripley
+from laconism.inspection import ConvergenceDisplay
+from laconism.priors import Gaussian, Laplace
+from laconism.solvers import EM, Newton, Proximal
 
 X, y = make_ripley(120, random_state=0)
 ways = {

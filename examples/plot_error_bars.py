@@ -2,7 +2,7 @@
 ============================================
 
 A sparse model of a few kernels is sure of itself where no kernel reaches: there its function is flat,
-and so is its doubt. :class:`~laconic.RVMRegressor` puts a kernel on the new point as well, whose weight
+and so is its doubt. :class:`~laconism.RVMRegressor` puts a kernel on the new point as well, whose weight
 nothing is known about, so the band widens away from the data. Both are shown beyond the range in which
 there are observations, with a gap in the middle; the dotted line is the truth.
 """
@@ -10,9 +10,9 @@ there are observations, with a gap in the middle; the dotted line is the truth.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from laconic import RVMRegressor, SparseBayesRegressor
-from laconic.datasets import make_sinc
-from laconic.inspection import RegressionBandDisplay
+from laconism import RVMRegressor, SparseBayesRegressor
+from laconism.datasets import make_sinc
+from laconism.inspection import RegressionBandDisplay
 
 X, y = make_sinc(150, random_state=0)
 there = (X[:, 0] < 0) | (X[:, 0] > 5)

@@ -13,8 +13,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from laconic import SparseBayesClassifier
-from laconic.inspection import RelevanceDisplay
+from laconism import SparseBayesClassifier
+from laconism.inspection import RelevanceDisplay
 
 X, y = load_wine(return_X_y=True)
 names = load_wine().feature_names

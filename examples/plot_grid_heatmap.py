@@ -3,7 +3,7 @@
 
 Each sample is a table, sensors by hours, and the target depends on a few sensors at a few hours. A model
 with one precision for each of the entries has to find every weight by itself;
-:class:`~laconic.GridRVMRegressor` has one precision for each sensor and one for each hour, and lets the
+:class:`~laconism.GridRVMRegressor` has one precision for each sensor and one for each hour, and lets the
 entries of a slice speak for each other.
 """
 
@@ -11,9 +11,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import RidgeCV
 
-from laconic import GridRVMRegressor, RVMRegressor
-from laconic.datasets import make_grid
-from laconic.inspection import GridRelevanceDisplay
+from laconism import GridRVMRegressor, RVMRegressor
+from laconism.datasets import make_grid
+from laconism.inspection import GridRelevanceDisplay
 
 sensors, hours = 16, 24
 shape = (sensors, hours)

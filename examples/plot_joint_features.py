@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_selection import f_classif
 
-from laconic import JCFOClassifier, RVMClassifier, SparseBayesClassifier
-from laconic.inspection import RelevanceDisplay
+from laconism import JCFOClassifier, RVMClassifier, SparseBayesClassifier
+from laconism.inspection import RelevanceDisplay
 
 rng = np.random.default_rng(0)
 X, X_test = rng.normal(size=(200, 20)), rng.normal(size=(3_000, 20))

@@ -3,15 +3,15 @@
 
 A kernel of all features cannot tell signal from noise: every useless feature blurs every distance.
 ``basis="per_feature_rbf"`` puts one-dimensional kernels on each feature, and
-:class:`~laconic.GridRVMClassifier` learns one precision for each feature and each row of that grid.
+:class:`~laconism.GridRVMClassifier` learns one precision for each feature and each row of that grid.
 Two features of this problem carry signal, the others are noise.
 """
 
 import matplotlib.pyplot as plt
 
-from laconic import GridRVMClassifier, RVMClassifier
-from laconic.datasets import make_mixture, mixture_means
-from laconic.inspection import ConvergenceDisplay
+from laconism import GridRVMClassifier, RVMClassifier
+from laconism.datasets import make_mixture, mixture_means
+from laconism.inspection import ConvergenceDisplay
 
 means = mixture_means(random_state=0)
 noises, draws = [0, 5, 10, 15], 3

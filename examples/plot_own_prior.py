@@ -3,17 +3,17 @@ r"""A prior of your own
 
 A prior is two functions of :math:`u = w^2` that keep one law,
 :math:`2\,\frac{d\,\mathrm{penalty}}{du}\,\mathrm{variance}(u) = 1`, and a slope at zero. That is all:
-:func:`laconic.testing.check_prior` checks it against finite differences, and every estimator and solver
+:func:`laconism.testing.check_prior` checks it against finite differences, and every estimator and solver
 takes it. Here is the elastic net, a lasso and a ridge at once.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from laconic import SparseBayesRegressor
-from laconic.inspection import PriorDisplay
-from laconic.priors import Gaussian, Laplace, Prior
-from laconic.testing import check_prior
+from laconism import SparseBayesRegressor
+from laconism.inspection import PriorDisplay
+from laconism.priors import Gaussian, Laplace, Prior
+from laconism.testing import check_prior
 
 
 class ElasticNet(Prior):

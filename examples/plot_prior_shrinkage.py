@@ -11,9 +11,9 @@ threshold, with nothing to tune. The generalized Gaussian, penalty :math:`|w|^q`
 import matplotlib.pyplot as plt
 import numpy as np
 
-from laconic import SparseBayesRegressor
-from laconic.inspection import PriorDisplay
-from laconic.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace
+from laconism import SparseBayesRegressor
+from laconism.inspection import PriorDisplay
+from laconism.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace
 
 priors = {
     "Gaussian (ridge)": Gaussian(width=1.0),

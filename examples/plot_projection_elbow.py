@@ -1,7 +1,7 @@
 """How few words are enough?
 =========================
 
-:class:`~laconic.LaconicClassifier` first fits a dense model, in the manner of a Gaussian process, and
+:class:`~laconism.LaconicClassifier` first fits a dense model, in the manner of a Gaussian process, and
 then looks for the fewest kernels that say the same. The path from nothing to the reference comes for
 free: ``with_kernels(k)`` is the model of any size, without another fit. So the price of sparsity can be
 seen, and chosen.
@@ -10,9 +10,9 @@ seen, and chosen.
 import matplotlib.pyplot as plt
 from sklearn.metrics import log_loss
 
-from laconic import LaconicClassifier
-from laconic.datasets import make_ripley
-from laconic.inspection import BoundaryDisplay, ProjectionDisplay
+from laconism import LaconicClassifier
+from laconism.datasets import make_ripley
+from laconism.inspection import BoundaryDisplay, ProjectionDisplay
 
 X, y = make_ripley(250, random_state=0)
 X_test, y_test = make_ripley(5_000, random_state=1)

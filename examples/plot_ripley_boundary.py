@@ -10,9 +10,9 @@ line is probability 0.5, the dashed lines are 0.1 and 0.9.
 import matplotlib.pyplot as plt
 from sklearn.metrics import log_loss
 
-from laconic import SparseBayesClassifier
-from laconic.datasets import make_ripley
-from laconic.inspection import BoundaryDisplay
+from laconism import SparseBayesClassifier
+from laconism.datasets import make_ripley
+from laconism.inspection import BoundaryDisplay
 
 X, y = make_ripley(250, random_state=0)
 X_test, y_test = make_ripley(10_000, random_state=1)

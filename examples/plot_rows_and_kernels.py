@@ -9,19 +9,19 @@ since no kernel matrix is ever formed, many rows can be fitted at all.
 import matplotlib.pyplot as plt
 from sklearn.svm import SVC
 
-from laconic import SparseBayesClassifier
-from laconic.datasets import make_ripley
+from laconism import SparseBayesClassifier
+from laconism.datasets import make_ripley
 
 X_test, y_test = make_ripley(4_000, random_state=99)
 sizes = [250, 1_000, 4_000, 16_000]
-kept = {"SVC": [], "laconic": []}
-print("   rows   kernels, % errors:           SVC         laconic")
+kept = {"SVC": [], "laconism": []}
+print("   rows   kernels, % errors:           SVC         laconism")
 for n in sizes:
     X, y = make_ripley(n, random_state=0)
     ours = SparseBayesClassifier(kernel="rbf", gamma=2.0).fit(X, y)
     theirs = SVC(gamma=2.0).fit(X, y)
     kept["SVC"].append(int(theirs.n_support_.sum()))
-    kept["laconic"].append(ours.n_relevant_)
+    kept["laconism"].append(ours.n_relevant_)
     errors = [100 * (1 - model.score(X_test, y_test)) for model in (theirs, ours)]
     cells = [f"{kept[name][-1]:>8d}, {e:4.1f}" for name, e in zip(kept, errors, strict=True)]
     print(f"{n:7d}" + " " * 21 + "".join(f"{cell:>16}" for cell in cells))

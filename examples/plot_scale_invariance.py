@@ -3,7 +3,7 @@
 
 Metres or millimetres, euros or thousands of euros: the answer to "which features matter?" should not
 depend on it. Jeffreys' prior has no scale, and the noise is estimated, so
-:class:`~laconic.SparseBayesRegressor` keeps the same features in any units. scikit-learn's
+:class:`~laconism.SparseBayesRegressor` keeps the same features in any units. scikit-learn's
 ``ARDRegression`` has the same kind of model, but its hyper-priors and its pruning threshold are numbers
 in the units of the coefficients.
 """
@@ -12,8 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import ARDRegression
 
-from laconic import SparseBayesRegressor
-from laconic.datasets import make_sparse_regression
+from laconism import SparseBayesRegressor
+from laconism.datasets import make_sparse_regression
 
 
 def in_other_units(X, y):
@@ -32,7 +32,7 @@ def in_other_units(X, y):
 def measure():
     """Return the features that matter, and those that each method keeps in all units."""
     X, y, coef = make_sparse_regression(100, 250, n_relevant=8, random_state=0)
-    methods = {"laconic": SparseBayesRegressor, "ARDRegression": ARDRegression}
+    methods = {"laconism": SparseBayesRegressor, "ARDRegression": ARDRegression}
     kept = {
         units: {name: np.flatnonzero(method().fit(*data).coef_) for name, method in methods.items()}
         for units, data in in_other_units(X, y).items()

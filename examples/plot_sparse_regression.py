@@ -11,12 +11,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LassoCV
 
-from laconic import SparseBayesRegressor
-from laconic.datasets import make_sparse_regression
+from laconism import SparseBayesRegressor
+from laconism.datasets import make_sparse_regression
 
 X, y, coef = make_sparse_regression(150, 500, n_relevant=10, rho=0.5, random_state=0)
 true = np.flatnonzero(coef)
-models = {"laconic": SparseBayesRegressor(), "LassoCV": LassoCV()}
+models = {"laconism": SparseBayesRegressor(), "LassoCV": LassoCV()}
 
 # %%
 # Features kept, true ones among them, and the length of the coefficients' error relative to theirs.
@@ -36,7 +36,7 @@ axes[1].set_xlabel("feature")
 
 # %%
 # Each coefficient comes with the posterior of the model that was kept.
-model = models["laconic"]
+model = models["laconism"]
 draws, _ = model.posteriors_[0].sample(4000, random_state=0)
 print("\nfeature   true  found   sd")
 for feature, sd in zip(model.relevance_, draws.std(axis=0), strict=True):

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.datasets import make_moons
 from sklearn.metrics import log_loss
 
-from laconic import RVMClassifier
-from laconic.inspection import BoundaryDisplay
+from laconism import RVMClassifier
+from laconism.inspection import BoundaryDisplay
 
 X, y = make_moons(200, noise=0.25, random_state=0)
 X_test, y_test = make_moons(4_000, noise=0.25, random_state=1)

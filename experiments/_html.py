@@ -15,7 +15,7 @@ NAMES = {
     "rmse": "root mean squared error", "log_loss": "log-loss", "accuracy": "accuracy, %",
     "percent": "error, %", "train_percent": "training error, %",
 }  # fmt: skip
-METHODS_OF_OURS = ("laconic", "Laconic")
+METHODS_OF_OURS = ("laconism", "Laconic")
 
 
 def page(papers, pictures, *, rules):
@@ -24,8 +24,8 @@ def page(papers, pictures, *, rules):
     head = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>laconic: the papers, re-run</title><style>{style}</style></head><body>"
-        "<h1>laconic: every table and figure of the papers, re-run</h1>"
+        f"<title>laconism: the papers, re-run</title><style>{style}</style></head><body>"
+        "<h1>laconism: every table and figure of the papers, re-run</h1>"
         "<p>Same splits for all methods, means with standard errors, the paper's number beside ours. "
         "Rows of this library are shaded. Click on a column's title to sort. A dot is the mean, the "
         "line two standard errors to each side, the upright stroke the paper's number.</p>"

@@ -15,9 +15,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
-from laconic import LaconicClassifier, RVMClassifier, SparseBayesClassifier
-from laconic.priors import Jeffreys
-from laconic.solvers import EM
+from laconism import LaconicClassifier, RVMClassifier, SparseBayesClassifier
+from laconism.priors import Jeffreys
+from laconism.solvers import EM
 
 from ._judge import bits
 
@@ -78,11 +78,11 @@ def kernel_machines(gamma):
     """Return makers of the methods of the benchmark tables, by name."""
     rbf = {"kernel": "rbf", "gamma": gamma}
     return {
-        "laconic EM": lambda: letter(**rbf),
-        "laconic": lambda: SparseBayesClassifier(penalize_intercept=True, **rbf),
+        "laconism EM": lambda: letter(**rbf),
+        "laconism": lambda: SparseBayesClassifier(penalize_intercept=True, **rbf),
         "LaconicClassifier": LaconicClassifier,
-        "laconic RVM": lambda: RVMClassifier(**rbf),
-        "laconic VRVM": lambda: RVMClassifier(inference="variational", **rbf),
+        "laconism RVM": lambda: RVMClassifier(**rbf),
+        "laconism VRVM": lambda: RVMClassifier(inference="variational", **rbf),
         "SVC": lambda: svc(gamma),
         "GaussianProcess": lambda: gaussian_process((2 * gamma) ** -0.5),
         "MLP": mlp,

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from laconic import datasets
+from laconism import datasets
 
 from ._declare import Skip
 

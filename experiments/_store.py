@@ -50,7 +50,7 @@ def append(path, header, row):
     writer = csv.DictWriter(text, header, extrasaction="ignore", lineterminator="\n")
     if old is None:
         writer.writeheader()
-    writer.writerow({key: _short(value) for key, value in row.items()})
+    writer.writerow({key: _excess_variance(value) for key, value in row.items()})
     with path.open("ab+") as file:
         if file.tell():
             file.seek(-1, os.SEEK_END)
@@ -83,7 +83,7 @@ def finished(rows):
 def versions():
     """Return what the numbers hang on, without saying where they were taken."""
     parts = ["python " + ".".join(map(str, sys.version_info[:3]))]
-    for name in ("laconic", "numpy", "scipy", "scikit-learn"):
+    for name in ("laconism", "numpy", "scipy", "scikit-learn"):
         try:
             parts.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
@@ -110,7 +110,7 @@ def _rewrite(path, header):
     fresh.replace(path)
 
 
-def _short(value):
+def _excess_variance(value):
     return f"{value:.{DIGITS}g}" if isinstance(value, float) else value
 
 

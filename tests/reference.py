@@ -1,4 +1,4 @@
-"""Naive references: numpy and scipy only, never laconic: no code path is shared with src.
+"""Naive references: numpy and scipy only, never laconism: no code path is shared with src.
 
 ``Phi`` is the whole design (the caller adds a column of ones if wanted), ``y01`` holds labels
 0 / 1, ``weight_of(beta)`` returns variances 1 / E[1/tau_j], ``penalty(w)`` minus the log prior:

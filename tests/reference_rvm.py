@@ -1,4 +1,4 @@
-"""Naive references for the relevance vector machines: numpy and scipy only, never laconic.
+"""Naive references for the relevance vector machines: numpy and scipy only, never laconism.
 
 Everything is an explicit matrix, an explicit inverse or a numerical integral.
 

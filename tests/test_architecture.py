@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-import laconic
+import laconism
 
-ROOT = Path(laconic.__file__).parent
+ROOT = Path(laconism.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 LONGEST = 400
 
@@ -44,11 +44,11 @@ def unit_of(path):
 
 def module_parts(path):
     parts = list(path.relative_to(ROOT).with_suffix("").parts)
-    return ["laconic", *parts]
+    return ["laconism", *parts]
 
 
 def imported(path):
-    """Units of laconic that this file imports anywhere: at the top, in functions, for types."""
+    """Units of laconism that this file imports anywhere: at the top, in functions, for types."""
     units = set()
     for node in ast.walk(ast.parse(path.read_text())):
         targets = []
@@ -60,7 +60,7 @@ def imported(path):
             # `from . import x` may name a module as well as an object
             targets = [[*base, alias.name] for alias in node.names]
         for target in targets:
-            if target[0] == "laconic":
+            if target[0] == "laconism":
                 known = len(target) > 1 and (target[1] in RANK or is_module(target[1]))
                 units.add(target[1] if known else "__init__")
     return units - {unit_of(path)}
@@ -114,7 +114,7 @@ def run_python(code):
     return run.stdout
 
 
-def test_importing_laconic_imports_no_extra():
+def test_importing_laconism_imports_no_extra():
     # scikit-learn imports pandas and rich by itself where it finds them: it comes first
     code = f"""
 import contextlib, sys
@@ -122,13 +122,13 @@ import sklearn.base, sklearn.metrics, sklearn.preprocessing
 with contextlib.suppress(ImportError):
     import sklearn.callback
 before = set(sys.modules)
-import laconic
+import laconism
 sys.stdout.write(" ".join({EXTRAS!r} & (set(sys.modules) - before)))
 """
     assert run_python(code) == ""
 
 
-def test_laconic_needs_no_extra():
+def test_laconism_needs_no_extra():
     # a module that is None cannot be imported
     names = [module.__name__ for module in modules()]
     code = f"""
@@ -152,14 +152,14 @@ def test_runtime_dependencies():
 
 
 def modules():
-    yield laconic
-    for info in pkgutil.walk_packages(laconic.__path__, "laconic."):
+    yield laconism
+    for info in pkgutil.walk_packages(laconism.__path__, "laconism."):
         if not info.name.endswith("__main__"):
             yield importlib.import_module(info.name)
 
 
 def public():
-    """Every class and function that some module of laconic offers in ``__all__``."""
+    """Every class and function that some module of laconism offers in ``__all__``."""
     for module in modules():
         for name in getattr(module, "__all__", ()):
             thing = getattr(module, name)
@@ -194,4 +194,4 @@ def test_estimators_show_an_example(cls):
 
 
 def test_estimators_are_found():
-    assert {laconic.SparseBayesClassifier, laconic.SparseBayesRegressor} <= ESTIMATORS
+    assert {laconism.SparseBayesClassifier, laconism.SparseBayesRegressor} <= ESTIMATORS

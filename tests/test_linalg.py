@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from laconic.basis._pivots import pivoted_cholesky, spread
-from laconic.design import DenseDesign, SparseDesign
-from laconic.design import sparse as sparse_module
-from laconic.linalg import (
+from laconism.basis._pivots import pivoted_cholesky, spread
+from laconism.design import DenseDesign, SparseDesign
+from laconism.design import sparse as sparse_module
+from laconism.linalg import (
     Factor,
     damped_least_squares,
     ridge,
@@ -16,7 +16,7 @@ from laconic.linalg import (
     solve_semidefinite,
     upper_root,
 )
-from laconic.posterior import GaussianPosterior
+from laconism.posterior import GaussianPosterior
 
 SHAPES = [(30, 8), (8, 30), (12, 12), (5, 1)]
 INTERCEPT = [False, True]
@@ -108,7 +108,7 @@ def test_sparse_rows_are_solved_without_a_dense_matrix(intercept, seed):
     np.testing.assert_allclose(answer.weights, expected.weights, rtol=1e-8, atol=1e-10)
     assert answer.intercept == pytest.approx(expected.intercept, rel=1e-8, abs=1e-10)
     assert answer.log_det == pytest.approx(expected.log_det, rel=1e-10)
-    assert answer.n_learnt == pytest.approx(expected.n_learnt, rel=1e-10)
+    assert answer.n_well_determined == pytest.approx(expected.n_well_determined, rel=1e-10)
     np.testing.assert_allclose(
         answer.latent_variance(sparse, r), expected.latent_variance(DenseDesign(Phi), r), rtol=1e-8
     )
@@ -396,7 +396,7 @@ def test_variances_of_latents_are_the_same_a_few_columns_at_a_time(monkeypatch):
     design = DenseDesign(Phi)
     answer = ridge_primal(design, r, z, variance, intercept=True)
     whole = answer.latent_variance(design, r)
-    monkeypatch.setattr("laconic.linalg._IN_MEMORY", 90)
+    monkeypatch.setattr("laconism.linalg._IN_MEMORY", 90)
     widths, matvec = [], DenseDesign.matvec
     monkeypatch.setattr(
         DenseDesign, "matvec", lambda self, w: widths.append(w.shape[1]) or matvec(self, w)

@@ -4,8 +4,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from laconic.likelihoods import Logistic, Probit
-from laconic.special import (
+from laconism.likelihoods import Logistic, Probit
+from laconism.special import (
     expit,
     jaakkola_weight,
     log_expit,

@@ -67,7 +67,7 @@ def walk(folder):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
-        clone = Path(place) / "laconic"
+        clone = Path(place) / "laconism"
         subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
         seconds, differences = walk(clone)
     print(*differences, sep="\n")

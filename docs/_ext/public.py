@@ -11,12 +11,12 @@ from pathlib import Path
 
 from docutils import nodes
 
-import laconic
+import laconism
 
 DOCS = Path(__file__).resolve().parents[1]
 # What a user needs first comes first; all other units follow by name.
 FIRST = (
-    "laconic",
+    "laconism",
     "priors",
     "likelihoods",
     "kernels",
@@ -30,10 +30,10 @@ FIRST = (
 
 def units():
     """Return the public modules with their public classes and functions, none of them twice."""
-    names = [m.name for m in pkgutil.iter_modules(laconic.__path__) if not m.name.startswith("_")]
+    names = [m.name for m in pkgutil.iter_modules(laconism.__path__) if not m.name.startswith("_")]
     names = sorted(set(names) - {"cli"}, key=lambda n: (FIRST.index(n) if n in FIRST else len(FIRST), n))
     seen, found = set(), {}
-    for name in ["laconic", *(f"laconic.{n}" for n in names)]:
+    for name in ["laconism", *(f"laconism.{n}" for n in names)]:
         module = importlib.import_module(name)
         things = {key: getattr(module, key) for key in getattr(module, "__all__", ())}
         new = {
@@ -77,9 +77,9 @@ def draw(path):
     mpl.use("agg")
     import matplotlib.pyplot as plt
 
-    from laconic import SparseBayesClassifier
-    from laconic.datasets import make_ripley
-    from laconic.inspection import BoundaryDisplay
+    from laconism import SparseBayesClassifier
+    from laconism.datasets import make_ripley
+    from laconism.inspection import BoundaryDisplay
 
     X, y = make_ripley(250, random_state=0)
     model = SparseBayesClassifier(kernel="rbf", gamma=2.0).fit(X, y)

@@ -1,7 +1,7 @@
 """Commands of the shell with what they really print: they are run while the page is built.
 
     ```{shell}
-    laconic fit wine.csv --target cultivar
+    laconism fit wine.csv --target cultivar
     ```
 
 All commands of a page share a folder, which holds ``wine.csv``. A command that fails is a warning, and
@@ -22,7 +22,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 logger = logging.getLogger(__name__)
-NEEDED = ("typer", "rich", "pandas", "skops", "laconic.cli")
+NEEDED = ("typer", "rich", "pandas", "skops", "laconism.cli")
 # Wide enough for every table of the command line, narrow enough for a page.
 WIDTH = 70
 
@@ -47,13 +47,13 @@ def wine(folder):
 def run(command, folder):
     """Return exit code and what a command writes to the terminal."""
     program, *arguments = shlex.split(command)
-    if program != "laconic":
-        raise ValueError(f"Only the command laconic is run in a page, not {program}.")
+    if program != "laconism":
+        raise ValueError(f"Only the command laconism is run in a page, not {program}.")
     source = str(Path(__file__).resolve().parents[2] / "src")
     environment = {**os.environ, "COLUMNS": str(WIDTH), "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
     environment["PYTHONPATH"] = os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [sys.executable, "-m", "laconic", *arguments],
+        [sys.executable, "-m", "laconism", *arguments],
         cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,

@@ -73,25 +73,25 @@ def missing(name):
 # ---- tables --------------------------------------------------------------------------------------
 
 MACHINES = {
-    "laconic": "{class}`~laconic.LaconicClassifier`",
-    "Jeffreys": '{class}`~laconic.SparseBayesClassifier`, `kernel="rbf"`',
-    "RVM": "{class}`~laconic.RVMClassifier`",
+    "laconism": "{class}`~laconism.LaconicClassifier`",
+    "Jeffreys": '{class}`~laconism.SparseBayesClassifier`, `kernel="rbf"`',
+    "RVM": "{class}`~laconism.RVMClassifier`",
     "SVC tuned": "SVC, tuned and calibrated",
     "GP": "Gaussian process",
     "L1 logistic CV": "logistic regression, L1, tuned",
     "fastrvm": "fastrvm",
 }
 SELECTORS = {
-    "laconic": "{class}`~laconic.SparseBayesRegressor`",
+    "laconism": "{class}`~laconism.SparseBayesRegressor`",
     "abess": "abess",
     "LassoCV": "LassoCV",
     "OMPCV": "OrthogonalMatchingPursuitCV",
     "ARDRegression": "ARDRegression",
 }
 GRIDS = {
-    "plain": "{class}`~laconic.RVMClassifier`, kernel of all features",
-    "product": '{class}`~laconic.GridRVMClassifier`, `combine="product"`',
-    "sum": '{class}`~laconic.GridRVMClassifier`, `combine="sum"`',
+    "plain": "{class}`~laconism.RVMClassifier`, kernel of all features",
+    "product": '{class}`~laconism.GridRVMClassifier`, `combine="product"`',
+    "sum": '{class}`~laconism.GridRVMClassifier`, `combine="sum"`',
 }
 
 
@@ -153,7 +153,7 @@ def many_rows():
             percent(rows.mean("error", **this)),
         )
 
-    sides = ("laconic", "SVC")
+    sides = ("laconism", "SVC")
     body = [[f"{n:,}", *(c for m in sides for c in cells(method=m, n=n))] for n in rows.sizes()]
     what = ("fit, s", "predict, s", "kernels", "errors")
     head = ("rows", *(f"{side}: {one}" for side in sides for one in what))
@@ -184,7 +184,7 @@ def search():
         return missing("selection")
     body = []
     for case in dict.fromkeys(row["case"] for row in rows):
-        both = [{"case": case, "method": method} for method in ("laconic", "GridSearchCV")]
+        both = [{"case": case, "method": method} for method in ("laconism", "GridSearchCV")]
         body.append(
             [
                 case,
@@ -224,37 +224,37 @@ def decisions():
     body = [
         [
             "good probabilities and no decisions; the size of the model may be chosen afterwards",
-            "{class}`~laconic.LaconicClassifier`, {class}`~laconic.LaconicRegressor`",
+            "{class}`~laconism.LaconicClassifier`, {class}`~laconism.LaconicRegressor`",
             _flagship(),
         ],
         [
             "to know which features matter, also with more features than rows",
-            "{class}`~laconic.SparseBayesRegressor`, {class}`~laconic.SparseBayesClassifier`",
+            "{class}`~laconism.SparseBayesRegressor`, {class}`~laconism.SparseBayesClassifier`",
             _selector(),
         ],
         [
             "the sparsest kernel model, or many rows, or a small device",
-            '{class}`~laconic.SparseBayesClassifier` with `kernel="rbf"`',
+            '{class}`~laconism.SparseBayesClassifier` with `kernel="rbf"`',
             _sparse_kernels(),
         ],
         [
             "the degree of sparsity and the kernel's width chosen by cross-validation",
-            "{class}`~laconic.SparseBayesClassifierCV`, {class}`~laconic.SparseBayesRegressorCV`",
+            "{class}`~laconism.SparseBayesClassifierCV`, {class}`~laconism.SparseBayesRegressorCV`",
             _chooser(),
         ],
         [
             "a relevance vector machine; error bars that grow away from the data",
-            "{class}`~laconic.RVMClassifier`, {class}`~laconic.RVMRegressor`",
+            "{class}`~laconism.RVMClassifier`, {class}`~laconism.RVMRegressor`",
             _relevance(),
         ],
         [
             "samples that are tables or tensors, or few of many features that matter in a nonlinear way",
-            "{class}`~laconic.GridRVMClassifier`, {class}`~laconic.GridRVMRegressor`",
+            "{class}`~laconism.GridRVMClassifier`, {class}`~laconism.GridRVMRegressor`",
             _tables(),
         ],
         [
             "features that matter only together, chosen while the classifier is learnt",
-            "{class}`~laconic.JCFOClassifier`, {class}`~laconic.JCFORegressor`",
+            "{class}`~laconism.JCFOClassifier`, {class}`~laconism.JCFORegressor`",
             "see [the papers](papers.md) and [the example](gallery/plot_joint_features)",
         ],
     ]
@@ -271,8 +271,8 @@ def _flagship():
         return f"{_ida('log_loss', method)} with {_ida('kept', method, count)}"
 
     return (
-        f"log-loss {size('laconic')} kernels; tuned SVC {size('SVC tuned')}, Gaussian process "
-        f"{size('GP')}; errors {_ida('error', 'laconic', percent)} against "
+        f"log-loss {size('laconism')} kernels; tuned SVC {size('SVC tuned')}, Gaussian process "
+        f"{size('GP')}; errors {_ida('error', 'laconism', percent)} against "
         f"{_ida('error', 'SVC tuned', percent)} and {_ida('error', 'GP', percent)}"
     )
 
@@ -280,12 +280,12 @@ def _flagship():
 def _selector():
     rows = read(BENCH / "recovery.csv").where(case="p=500")
     kept, error = (
-        {m: rows.mean(column, method=m) for m in ("laconic", "LassoCV")}
+        {m: rows.mean(column, method=m) for m in ("laconism", "LassoCV")}
         for column in ("kept", "coef_error")
     )
     return (
-        f"10 of 500 features matter: {count(kept['laconic'])} kept, relative error of the weights "
-        f"{number(error['laconic'], 2)}; LassoCV keeps {count(kept['LassoCV'])}, error "
+        f"10 of 500 features matter: {count(kept['laconism'])} kept, relative error of the weights "
+        f"{number(error['laconism'], 2)}; LassoCV keeps {count(kept['LassoCV'])}, error "
         f"{number(error['LassoCV'], 2)}"
     )
 
@@ -295,7 +295,7 @@ def _sparse_kernels():
     n = max(rows.where(method="SVC").sizes(), default=0)
     ours, theirs = (
         {c: rows.median(c, method=m, n=n) for c in ("seconds", "predict_seconds", "kept")}
-        for m in ("laconic", "SVC")
+        for m in ("laconism", "SVC")
     )
     return (
         f"{n:,} rows: {count(ours['kept'])} kernels instead of {count(theirs['kept'])} support vectors, "
@@ -309,7 +309,7 @@ def _sparse_kernels():
 
 def _chooser():
     rows = read(BENCH / "selection.csv")
-    both = ("laconic", "GridSearchCV")
+    both = ("laconism", "GridSearchCV")
     ours, theirs = (sum(rows.values("cpu_seconds", method=m)) or None for m in both)
     loss = [number(rows.mean("log_loss", method=m)) for m in both]
     return (

@@ -13,9 +13,9 @@ from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from laconic import LaconicRegressor, RVMRegressor, SparseBayesRegressor
-from laconic.datasets import load_boston, make_sinc, make_tibshirani
-from laconic.priors import Jeffreys
+from laconism import LaconicRegressor, RVMRegressor, SparseBayesRegressor
+from laconism.datasets import load_boston, make_sinc, make_tibshirani
+from laconism.priors import Jeffreys
 
 from .._declare import Cell, Skip
 from .._judge import estimate
@@ -45,10 +45,10 @@ ERROR_BLOCK = 50
 # Table 2: widths h, chosen as in the trial that the README tells of, and numbers of draws.
 WIDTHS, DRAWS = {"sinc": 3.0, "boston": 5.0}, {"sinc": 25, "boston": 20}
 
-LINEAR = ("laconic EM", "laconic", "LassoCV", "ARDRegression")
-SHRINKERS = ("laconic EM", "laconic", "LassoCV", "Lasso, GCV", "best subset", "ARDRegression")
+LINEAR = ("laconism EM", "laconism", "LassoCV", "ARDRegression")
+SHRINKERS = ("laconism EM", "laconism", "LassoCV", "Lasso, GCV", "best subset", "ARDRegression")
 MACHINES = (
-    "laconic EM", "laconic", "LaconicRegressor", "laconic RVM", "laconic VRVM", "SVR", "GaussianProcess",
+    "laconism EM", "laconism", "LaconicRegressor", "laconism RVM", "laconism VRVM", "SVR", "GaussianProcess",
 )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def cells(quick):
         for block in range(2 if quick else BLOCKS)
         for method in LINEAR
     ]
-    found.append(Cell("figure 1", "sinc", "laconic EM", 0))
+    found.append(Cell("figure 1", "sinc", "laconism EM", 0))
     found += [
         Cell("table 1", name, method, block, {"draws": 5 if quick else ERROR_BLOCK})
         for name in DESIGNS
@@ -70,7 +70,7 @@ def cells(quick):
         Cell("table 2", name, method, seed, {"h": WIDTHS[name]})
         for name in DRAWS
         for seed in range((2 if name == "sinc" else 1) if quick else DRAWS[name])
-        for method in (("laconic EM", "laconic", "laconic RVM", "SVR") if quick else MACHINES)
+        for method in (("laconism EM", "laconism", "laconism RVM", "SVR") if quick else MACHINES)
     ]
     return found
 
@@ -103,7 +103,7 @@ def best_subset(X, y):
     try:
         from abess import LinearRegression as Subset
     except ImportError:
-        raise Skip('abess is not installed: pip install "laconic[bench]".') from None
+        raise Skip('abess is not installed: pip install "laconism[bench]".') from None
     return Subset(support_size=range(X.shape[1] + 1), cv=5, fit_intercept=False).fit(X, y)
 
 
@@ -112,8 +112,8 @@ def linear(method, X, y):
     if method == "best subset":
         return best_subset(X, y)
     makers = {
-        "laconic EM": lambda: SparseBayesRegressor(Jeffreys(1.0), fit_intercept=False, **LETTER),
-        "laconic": lambda: SparseBayesRegressor(fit_intercept=False),
+        "laconism EM": lambda: SparseBayesRegressor(Jeffreys(1.0), fit_intercept=False, **LETTER),
+        "laconism": lambda: SparseBayesRegressor(fit_intercept=False),
         "LassoCV": lambda: LassoCV(cv=5, fit_intercept=False),
         "Lasso, GCV": GCVLasso,
         "ARDRegression": lambda: ARDRegression(fit_intercept=False),
@@ -157,11 +157,11 @@ def regressors(width):
     process = ConstantKernel(1.0, (1e-3, 1e4)) * RBF(1.0, (1e-2, 1e3)) + WhiteKernel(0.1, (1e-6, 1e2))
     svr = {"C": [0.1, 1.0, 10.0, 100.0], "epsilon": [0.01, 0.1, 0.3]}
     return {
-        "laconic EM": lambda: letter(**rbf),
-        "laconic": lambda: SparseBayesRegressor(penalize_intercept=True, **rbf),
+        "laconism EM": lambda: letter(**rbf),
+        "laconism": lambda: SparseBayesRegressor(penalize_intercept=True, **rbf),
         "LaconicRegressor": LaconicRegressor,
-        "laconic RVM": lambda: RVMRegressor(**rbf),
-        "laconic VRVM": lambda: RVMRegressor(inference="variational", **rbf),
+        "laconism RVM": lambda: RVMRegressor(**rbf),
+        "laconism VRVM": lambda: RVMRegressor(inference="variational", **rbf),
         # C and epsilon have the units of the target; with unit variance one grid suits both problems.
         "SVR": lambda: TransformedTargetRegressor(
             GridSearchCV(SVR(gamma=gamma(width)), svr, cv=KFold(5, shuffle=True, random_state=0)),

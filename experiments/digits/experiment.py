@@ -8,9 +8,9 @@ import numpy as np
 from benchmarks._runner import read as read_benchmark
 from sklearn.svm import SVC
 
-from laconic import SparseBayesClassifier
-from laconic.datasets import load_npz
-from laconic.priors import Laplace
+from laconism import SparseBayesClassifier
+from laconism.datasets import load_npz
+from laconism.priors import Laplace
 
 from .._declare import HERE, Cell
 from .._methods import kept
@@ -27,7 +27,7 @@ FEW, TESTED = 600, 1000
 
 
 def cells(quick):
-    return [Cell("mnist", f"{FEW} digits", method) for method in ("laconic", "SVC") if quick]
+    return [Cell("mnist", f"{FEW} digits", method) for method in ("laconism", "SVC") if quick]
 
 
 def run(cell):
@@ -37,13 +37,13 @@ def run(cell):
         for name, size in (("x_train", FEW), ("x_test", TESTED))
     )
     models = {
-        "laconic": SparseBayesClassifier(PRIOR, kernel="rbf", gamma=GAMMA),
+        "laconism": SparseBayesClassifier(PRIOR, kernel="rbf", gamma=GAMMA),
         "SVC": SVC(C=10.0, gamma=GAMMA),
     }
     model = models[cell.method].fit(X, arrays["y_train"][:FEW])
     wrong = model.predict(X_test) != arrays["y_test"][:TESTED]
     found = {"error": float(wrong.mean()), "kernels": kept(model)}
-    if cell.method == "laconic":
+    if cell.method == "laconism":
         found["kernels_per_class"] = float(np.count_nonzero(model.dual_coef_, axis=1).mean())
     return found
 

@@ -8,16 +8,16 @@ from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
 from sklearn.svm import SVC
 
-from laconic import LaconicClassifier, RVMClassifier, SparseBayesClassifier, SparseBayesClassifierCV
-from laconic.datasets import (
+from laconism import LaconicClassifier, RVMClassifier, SparseBayesClassifier, SparseBayesClassifierCV
+from laconism.datasets import (
     load_ida,
     make_cross,
     make_offset_spirals,
     make_sparse_classification,
     make_spiral,
 )
-from laconic.priors import GeneralizedGaussian, StudentT
-from laconic.solvers import EM
+from laconism.priors import GeneralizedGaussian, StudentT
+from laconism.solvers import EM
 
 from .._declare import Cell
 from .._judge import bits, estimate
@@ -58,21 +58,23 @@ SETS = {"flare_solar": 4, "german": 4, "thyroid": 10, "titanic": 10}
 WIDTHS = {"flare_solar": (1.0, 3.0, 10.0), "german": (2.0, 4.0, 8.0)}
 ALL_WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0)
 
-LINEAR = ("laconic GGIG", "laconic GGIG, paper's rule", "laconic LAP", "laconic GJ", "laconic STU")
-KERNEL = ("laconic GGIG", "laconic LAP", "laconic GJ", "laconic RVM", "LaconicClassifier", "SVC")
+LINEAR = ("laconism GGIG", "laconism GGIG, paper's rule", "laconism LAP", "laconism GJ", "laconism STU")
+KERNEL = ("laconism GGIG", "laconism LAP", "laconism GJ", "laconism RVM", "LaconicClassifier", "SVC")
 # Of the candidates that the folds cannot tell apart the sparsest: table 1 only, beside the default.
-SPARSEST = "laconic GGIG, sparsest"
+SPARSEST = "laconism GGIG, sparsest"
 
 
 def cells(quick):
     found = []
-    shaped = tuple(f"laconic q = {q:g}" for q in SHAPES)
+    shaped = tuple(f"laconism q = {q:g}" for q in SHAPES)
     for n in SIZES[:1] if quick else SIZES:
         for k in (2, 32) if quick else RELEVANT:
             found += [
                 Cell("figure 3", f"n = {n}, {k} of 50", method, seed, {"n": n, "relevant": k})
                 for seed in range(2 if quick else FIGURE_DRAWS)
-                for method in ((*shaped, "laconic GGIG") if quick else (*shaped, *LINEAR, "L1 logistic"))
+                for method in (
+                    (*shaped, "laconism GGIG") if quick else (*shaped, *LINEAR, "L1 logistic")
+                )
                 if "rule" not in method or seed < RULE_DRAWS
             ]
     for place, name in (("figure 1", "spiral"), ("figure 2", "cross")):
@@ -81,14 +83,14 @@ def cells(quick):
         Cell("table 1", name, method, seed)
         for name in (("spiral",) if quick else TOYS)
         for seed in range(1 if quick else TOYS[name][2])
-        for method in (("laconic GGIG", "SVC") if quick else (*KERNEL, SPARSEST))
+        for method in (("laconism GGIG", "SVC") if quick else (*KERNEL, SPARSEST))
     ]
     found += [
         Cell("table 2", name, method, split)
         for name, splits in SETS.items()
         if not quick or name in ("thyroid", "titanic")
         for split in range(1 if quick else splits)
-        for method in (("laconic GJ", "SVC") if quick else KERNEL)
+        for method in (("laconism GJ", "SVC") if quick else KERNEL)
     ]
     return found
 
@@ -135,20 +137,20 @@ def _count(model):
 
 def linear_model(method):
     free = {"penalize_intercept": True}
-    if method.startswith("laconic q = "):
+    if method.startswith("laconism q = "):
         return SparseBayesClassifier(GeneralizedGaussian(float(method.split("=")[1])), **free)
-    if method == "laconic GGIG":
+    if method == "laconism GGIG":
         return SparseBayesClassifierCV(SHAPES, **free)
-    if method == "laconic GGIG, paper's rule":
+    if method == "laconism GGIG, paper's rule":
         priors = [GeneralizedGaussian(q, scale="paper") for q in SHAPES]
         # Where the rule does not settle, which for q > 1 it need not, it is taken where it is.
         model = SparseBayesClassifier(solver=EM(stop="weights"), tol=1e-3, max_iter=500, **free)
         return GridSearchCV(model, {"prior": priors}, cv=_folds())
-    if method == "laconic LAP":
+    if method == "laconism LAP":
         return SparseBayesClassifierCV((1.0,), scales=[1 / rate for rate in RATES], **free)
-    if method == "laconic GJ":
+    if method == "laconism GJ":
         return letter()
-    if method == "laconic STU":
+    if method == "laconism STU":
         return SparseBayesClassifier(StudentT(), **free)
     return LogisticRegressionCV(
         Cs=10, cv=5, l1_ratios=(1.0,), solver="liblinear", use_legacy_attributes=False
@@ -168,15 +170,15 @@ def kernel(method, widths, folds=None):
     cv, toys = folds or _folds(), folds is not None
     search = {"kernel": "rbf", "gammas": gammas, "cv": cv}
     search |= {"fit_intercept": False} if toys else {"penalize_intercept": True}
-    if method in ("laconic GGIG", SPARSEST):
+    if method in ("laconism GGIG", SPARSEST):
         return SparseBayesClassifierCV(SHAPES, one_standard_error=method == SPARSEST, **search)
-    if method == "laconic LAP":
+    if method == "laconism LAP":
         # Rates of 0.01 to 10; every other of the paper's, as widths are searched besides.
         return SparseBayesClassifierCV((1.0,), scales=[1 / rate for rate in RATES[::2]], **search)
-    if method == "laconic GJ":
+    if method == "laconism GJ":
         model = letter(kernel="rbf", fit_intercept=not toys)
         return GridSearchCV(model, {"gamma": gammas}, cv=cv)
-    if method == "laconic RVM":
+    if method == "laconism RVM":
         return GridSearchCV(RVMClassifier(fit_intercept=not toys), {"gamma": gammas}, cv=cv)
     if method == "LaconicClassifier":
         return LaconicClassifier()
@@ -248,7 +250,7 @@ def derive(rows):
     best, cases = {}, {}
     for row in rows:
         cases.setdefault((row["method"], row["seed"]), []).append(row)
-        if row["method"].startswith("laconic q = "):
+        if row["method"].startswith("laconism q = "):
             key = row["data"], row["seed"]
             q = float(row["method"].split("=")[1])
             if key not in best or row["percent"] < best[key]["percent"]:
@@ -276,7 +278,7 @@ def figures(rows):
         found[place.replace(" ", "_")] = figure
     figure, axes = plt.subplots(2, len(SIZES), figsize=(9, 6.4), layout="constrained")
     for column, n in enumerate(SIZES):
-        groups = ([f"laconic q = {q:g}" for q in SHAPES], [*LINEAR, "L1 logistic"])
+        groups = ([f"laconism q = {q:g}" for q in SHAPES], [*LINEAR, "L1 logistic"])
         for ax, methods in zip(axes[:, column], groups, strict=True):
             for method in methods:
                 known = [

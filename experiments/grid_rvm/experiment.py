@@ -12,8 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from laconic import GridRVMClassifier
-from laconic.datasets import find_data_file, load_esl_mixture, load_lfw_pairs, make_mixture
+from laconism import GridRVMClassifier
+from laconism.datasets import find_data_file, load_esl_mixture, load_lfw_pairs, make_mixture
 
 from .._declare import HERE, Cell
 from .._judge import estimate
@@ -34,7 +34,7 @@ DIMENSIONS, SIGMA, DRAWS, N_TEST = (2, 4, 17), 0.3, 10, 5000
 BASES = ("linear", "rbf", "table")
 # What matches the training errors of the paper.
 PAPER = {"fit_intercept": False, "shape": 1e-6, "rate": 1e-6}
-OURS = ("laconic RVM", "laconic p-gridRVM", "laconic s-gridRVM")
+OURS = ("laconism RVM", "laconism p-gridRVM", "laconism s-gridRVM")
 RIVALS = {"linear": ("LogisticRegression",), "rbf": ("SVC", "kNN"), "table": ("LogisticRegression",)}
 # A weight counts as relevant beyond this, as in table 1.
 RELEVANT = 0.01
@@ -93,7 +93,7 @@ def mixture(cell):
         model = rival(cell.method).fit(X, y)
         return {"percent": _percent(model, X_test, y_test), "train_percent": _percent(model, X, y)}
     A, B = (expand(cell.config["basis"], rows, X) for rows in (X, X_test))
-    if cell.method in ("LogisticRegression", "laconic RVM"):
+    if cell.method in ("LogisticRegression", "laconism RVM"):
         A, B = A.reshape(len(A), -1), B.reshape(len(B), -1)
     model = (grid_machine if cell.method in OURS else rival)(cell.method).fit(A, y)
     return {
@@ -127,7 +127,7 @@ def expand(basis, rows, centres):
 
 
 def grid_machine(method, **options):
-    combine = "sum" if method == "laconic s-gridRVM" else "product"
+    combine = "sum" if method == "laconism s-gridRVM" else "product"
     return GridRVMClassifier(combine=combine, **(options or PAPER))
 
 

@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from laconic import JCFOClassifierCV, RVMClassifier, SparseBayesClassifier
-from laconic.datasets import load_colon, load_leukemia, load_ripley, make_gaussian_classes
-from laconic.priors import Laplace
+from laconism import JCFOClassifierCV, RVMClassifier, SparseBayesClassifier
+from laconism.datasets import load_colon, load_leukemia, load_ripley, make_gaussian_classes
+from laconism.priors import Laplace
 
 from .._declare import Cell
 from .._judge import estimate
@@ -33,10 +33,10 @@ BANDS = {
 # Figure 1: features, and draws (the paper has 20); 100 training and 500 test points of each class.
 DIMENSIONS, REPETITIONS = (2, 10, 50, 100), 8
 IRRELEVANT = (
-    "laconic JCFO",
-    "laconic SPR",
-    "laconic SPR, no kernel",
-    "laconic RVM",
+    "laconism JCFO",
+    "laconism SPR",
+    "laconism SPR, no kernel",
+    "laconism RVM",
     "SVC",
     "SVC, C = 1",
 )
@@ -44,13 +44,13 @@ IRRELEVANT = (
 BENCHMARK_DRAWS = {"ripley": 40, "pima": 1, "crabs": 20, "wbc": 10}
 # Twenty draws more of Ripley's data, by another generator, and who is compared on them.
 OTHER, OTHER_DRAWS = "ripley, other draws", 20
-OTHER_METHODS = ("laconic JCFO", "laconic EM", "laconic RVM", "GaussianProcess")
+OTHER_METHODS = ("laconism JCFO", "laconism EM", "laconism RVM", "GaussianProcess")
 
 # Samples that are left out in turn: all of them.
 GENES = {"colon": range(62), "leukemia": range(72)}
 GENE_METHODS = (
-    "laconic JCFO, linear", "laconic JCFO, quadratic", "laconic JCFO, linear, screened outside",
-    "laconic SPR, no kernel", "laconic SPR, linear", "laconic SPR, quadratic", "laconic RVM, no kernel",
+    "laconism JCFO, linear", "laconism JCFO, quadratic", "laconism JCFO, linear, screened outside",
+    "laconism SPR, no kernel", "laconism SPR, linear", "laconism SPR, quadratic", "laconism RVM, no kernel",
     "AdaBoost", "SVC, linear", "SVC, quadratic", "LogisticRegression",
 )  # fmt: skip
 
@@ -63,7 +63,7 @@ def cells(quick):
         for method in (IRRELEVANT[:2] if quick else IRRELEVANT)
     ]
     found += [
-        Cell("table 2", name, "laconic JCFO", seed)
+        Cell("table 2", name, "laconism JCFO", seed)
         for name in (("crabs",) if quick else BENCHMARK_DRAWS)
         for seed in range(1 if quick else BENCHMARK_DRAWS[name])
     ]
@@ -73,7 +73,7 @@ def cells(quick):
             for seed in range(OTHER_DRAWS)
             for method in OTHER_METHODS
         ]
-    quick_genes = ("laconic SPR, no kernel", "SVC, linear", "laconic JCFO, linear, screened outside")
+    quick_genes = ("laconism SPR, no kernel", "SVC, linear", "laconism JCFO, linear, screened outside")
     found += [
         Cell("table 1", name, method, left_out)
         for name, samples in GENES.items()
@@ -97,7 +97,7 @@ def benchmarked(cell):
     name = "ripley" if cell.data == OTHER else cell.data
     split = other_draw(cell.seed) if cell.data == OTHER else benchmark(name, cell.seed)
     scale = gamma(WIDTHS[name])
-    if cell.method != "laconic JCFO":
+    if cell.method != "laconism JCFO":
         return classify(kernel_machines(scale)[cell.method](), split)
     model = chosen(one_standard_error=False, initial_scales=scale)
     found = classify(model, split)
@@ -123,17 +123,17 @@ def irrelevant(cell):
     X, y = make_gaussian_classes(200, cell.config["p"], rng)
     X_test, y_test = make_gaussian_classes(1000, cell.config["p"], rng)
     models = {
-        "laconic JCFO": lambda: chosen(kernel="linear"),
-        "laconic SPR": lambda: letter(kernel="linear"),
-        "laconic SPR, no kernel": letter,
-        "laconic RVM": lambda: RVMClassifier(kernel="linear"),
+        "laconism JCFO": lambda: chosen(kernel="linear"),
+        "laconism SPR": lambda: letter(kernel="linear"),
+        "laconism SPR, no kernel": letter,
+        "laconism RVM": lambda: RVMClassifier(kernel="linear"),
         "SVC": lambda: GridSearchCV(SVC(kernel="linear"), {"C": 10.0 ** np.arange(-3, 2)}),
         "SVC, C = 1": lambda: SVC(kernel="linear"),
     }
     model = models[cell.method]()
     found = {"error": classify(model, Split(X, y, X_test, y_test))["error"]}
     inner = getattr(model, "best_estimator_", model)
-    if cell.method in ("laconic JCFO", "laconic SPR, no kernel"):
+    if cell.method in ("laconism JCFO", "laconism SPR, no kernel"):
         found["features"] = float(inner.get_support().sum())
     return found
 
@@ -179,10 +179,10 @@ def gene_model(method, p):
     # 1 / p makes inner products of p standardised genes of order one.
     poly = {"kernel": "poly", "degree": 2, "gamma": 1 / p, "coef0": 1.0}
     models = {
-        "laconic SPR, no kernel": lambda: SparseBayesClassifier(penalize_intercept=True),
-        "laconic SPR, linear": lambda: SparseBayesClassifier(kernel="linear", penalize_intercept=True),
-        "laconic SPR, quadratic": lambda: SparseBayesClassifier(penalize_intercept=True, **poly),
-        "laconic RVM, no kernel": lambda: RVMClassifier(kernel=None),
+        "laconism SPR, no kernel": lambda: SparseBayesClassifier(penalize_intercept=True),
+        "laconism SPR, linear": lambda: SparseBayesClassifier(kernel="linear", penalize_intercept=True),
+        "laconism SPR, quadratic": lambda: SparseBayesClassifier(penalize_intercept=True, **poly),
+        "laconism RVM, no kernel": lambda: RVMClassifier(kernel=None),
         "AdaBoost": lambda: AdaBoostClassifier(n_estimators=25, random_state=0),
         "SVC, linear": lambda: SVC(kernel="linear"),
         "SVC, quadratic": lambda: SVC(**poly),

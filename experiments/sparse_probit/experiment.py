@@ -8,8 +8,8 @@ from scipy.stats import norm
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.model_selection import StratifiedKFold
 
-from laconic import SparseBayesClassifier
-from laconic.datasets import load_glass, make_gaussian_classes
+from laconism import SparseBayesClassifier
+from laconism.datasets import load_glass, make_gaussian_classes
 
 from .._declare import Cell
 from .._judge import estimate
@@ -32,19 +32,19 @@ QUADRATIC, LINEAR = (2, 5, 10, 15, 20), (2, 10, 20, 40, 60, 80)
 REPETITIONS, FOLDS = 30, 10
 MACHINES = tuple(kernel_machines(1.0))
 GLASS = (
-    "laconic EM",
-    "laconic",
+    "laconism EM",
+    "laconism",
     "LaconicClassifier",
     "SVC",
     "GaussianProcess",
     "MLP",
     "GaussianMixture",
 )
-LINEARS = ("laconic EM", "laconic", "plug-in")
+LINEARS = ("laconism EM", "laconism", "plug-in")
 
 
 def cells(quick):
-    quick_machines = ("laconic EM", "laconic", "SVC", "LDA")
+    quick_machines = ("laconism EM", "laconism", "SVC", "LDA")
     found = [Cell("figure 1", "links", "probit")]
     for place, dimensions in (("figure 2", QUADRATIC), ("figure 3", LINEAR)):
         found += [
@@ -53,7 +53,7 @@ def cells(quick):
             for seed in range(2 if quick else REPETITIONS)
             for method in LINEARS
         ]
-    found.append(Cell("figure 4", "ripley", "laconic EM", 0))
+    found.append(Cell("figure 4", "ripley", "laconism EM", 0))
     for place, names in (("table 1", ("ripley",)), ("table 2", ("pima", "crabs", "wbc"))):
         found += [
             Cell(place, name, method, seed, {"h": WIDTHS[name]})
@@ -64,7 +64,7 @@ def cells(quick):
     found += [
         Cell("table 3", "glass", method, fold, {"h": 4.0})
         for fold in range(2 if quick else FOLDS)
-        for method in (("laconic EM", "SVC") if quick else GLASS)
+        for method in (("laconism EM", "SVC") if quick else GLASS)
     ]
     return found
 
@@ -98,7 +98,7 @@ def gaussians(cell):
     X_test, y_test = make_gaussian_classes(1000, cell.config["d"], rng)
     if cell.method == "plug-in":
         model = QuadraticDiscriminantAnalysis() if quadratic else LinearDiscriminantAnalysis()
-    elif cell.method == "laconic EM":
+    elif cell.method == "laconism EM":
         model = letter(expansion=2 if quadratic else 1)
     else:
         model = SparseBayesClassifier(expansion=2 if quadratic else 1, penalize_intercept=True)

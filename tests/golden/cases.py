@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 
-import laconic as lib  # the only place that names the package
+import laconism as lib  # the only place that names the package
 from golden.store import flat, kind_of_kernel, kind_of_noise, plain, record, reference_at, squashes
 
 datasets, kernels, priors, likelihoods = (

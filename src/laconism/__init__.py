@@ -1,0 +1,35 @@
+"""laconism: sparse Bayesian learning. Models that say only what matters."""
+
+from .flagship.estimators import LaconicClassifier, LaconicRegressor
+from .interop.onnx import to_onnx
+from .interop.persistence import load, save
+from .jcfo.cv import JCFOClassifierCV, JCFORegressorCV
+from .jcfo.estimators import JCFOClassifier, JCFORegressor
+from .rvm.estimators import RVMClassifier, RVMRegressor
+from .rvm.grid_estimators import GridRVMClassifier, GridRVMRegressor
+from .sparse.classifier import SparseBayesClassifier
+from .sparse.cv import SparseBayesClassifierCV, SparseBayesRegressorCV
+from .sparse.regressor import SparseBayesRegressor
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "GridRVMClassifier",
+    "GridRVMRegressor",
+    "JCFOClassifier",
+    "JCFOClassifierCV",
+    "JCFORegressor",
+    "JCFORegressorCV",
+    "LaconicClassifier",
+    "LaconicRegressor",
+    "RVMClassifier",
+    "RVMRegressor",
+    "SparseBayesClassifier",
+    "SparseBayesClassifierCV",
+    "SparseBayesRegressor",
+    "SparseBayesRegressorCV",
+    "__version__",
+    "load",
+    "save",
+    "to_onnx",
+]

@@ -1,0 +1,119 @@
+"""The base of priors, likelihoods, kernels and solvers: hyper-parameters and pure methods."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+C = TypeVar("C", bound="Component")
+
+
+class Component(BaseEstimator):  # type: ignore[misc]
+    """Hyper-parameters plus pure methods; no data, no state.
+
+    A component stores the arguments of its constructor and nothing else, so it has scikit-learn's
+    ``get_params`` / ``set_params`` (``prior__rate`` works in a grid search), can be cloned and prints
+    as it was written. Values are judged by :meth:`check`, which :func:`resolve` calls at ``fit``:
+    scikit-learn asks that constructors accept anything.
+    """
+
+    def check(self) -> None:
+        """Raise ``ValueError``, in one sentence, if a hyper-parameter makes no sense."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
+        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def require(condition: bool, owner: object, rule: str, value: object) -> None:
+    """Raise ``ValueError("Laplace: rate must be positive, got -1.")`` unless ``condition`` holds."""
+    if not condition:
+        raise ValueError(f"{type(owner).__name__}: {rule}, got {value!r}.")
+
+
+def is_number(value: object) -> bool:
+    """Whether ``value`` is one finite real number (booleans are not)."""
+    return (
+        isinstance(value, int | float | np.integer | np.floating)
+        and not isinstance(value, bool | np.bool_)
+        and bool(np.isfinite(value))
+    )
+
+
+def is_positive(value: object) -> bool:
+    """Whether ``value`` is one finite number above zero."""
+    return is_number(value) and value > 0  # type: ignore[operator]
+
+
+def is_count(value: object) -> bool:
+    """Whether ``value`` is a whole number above zero."""
+    return is_positive(value) and value == int(value)  # type: ignore[call-overload]
+
+
+def is_rate(value: object) -> bool:
+    """Whether ``value`` is a positive number whose square is far from overflow."""
+    return is_positive(value) and value <= 1e100  # type: ignore[operator]
+
+
+def is_switch(value: object) -> bool:
+    """Whether ``value`` is on or off: True or False, 1 or 0."""
+    return isinstance(value, bool | np.bool_ | int | np.integer) and value in (0, 1)
+
+
+def is_name(value: object, *names: str) -> bool:
+    """Whether ``value`` is one of these names; an array, which answers entry by entry, is not."""
+    return isinstance(value, str) and value in names
+
+
+def is_jobs(value: object) -> bool:
+    """Whether ``value`` is a number of workers as joblib counts them: -1 is all, ``None`` its own."""
+    return value is None or (isinstance(value, int | np.integer) and value != 0)
+
+
+def require_scale(owner: object, name: str, otherwise: str = "") -> None:
+    """Raise unless a hyper-parameter is positive and its square far from over- and underflow."""
+    value = getattr(owner, name)
+    require(is_positive(value), owner, f"{name} must be a positive number{otherwise}", value)
+    require(1e-100 <= value <= 1e100, owner, f"{name} must lie between 1e-100 and 1e100", value)
+
+
+def snake_case(name: str) -> str:
+    """``"StudentT"`` -> ``"student_t"``; ``"RBF"`` -> ``"rbf"``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def unknown(kind: str, name: str, known: list[str]) -> ValueError:
+    """Return the error for a name nobody knows, with the closest one that somebody does."""
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.4)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return ValueError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(map(repr, known))}.")
+
+
+def resolve(kind: str, value: Any, registry: Mapping[str, Callable[[], C]], base: Any) -> C:
+    """Turn a name or an instance into a checked component that ``fit`` may keep.
+
+    An instance is cloned, so a fitted model never shares state with the caller's object.
+    """
+    component: C
+    if isinstance(value, str):
+        if value not in registry:
+            raise unknown(kind, value, sorted(registry))
+        component = registry[value]()
+    elif isinstance(value, base):
+        component = clone(value)
+    else:
+        raise TypeError(
+            f"{kind} must be one of {', '.join(map(repr, sorted(registry)))} or an instance of "
+            f"laconism's {base.__name__}, got {value!r}."
+        )
+    component.check()
+    return component

@@ -1,0 +1,95 @@
+"""The features themselves, or monomials of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import PolynomialFeatures
+
+from .._protocols import Array, Factors, Index
+
+
+@dataclass(frozen=True)
+class Features:
+    """Some of the features, as they are; or some columns of a precomputed kernel matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconism.basis import Features
+    >>> Features(np.array([2, 0])).columns(np.array([[5.0, 6.0, 7.0]]))
+    array([[7., 5.]])
+    """
+
+    source: Index
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.source.size
+
+    def columns(self, X: Any) -> Any:
+        """Return these columns of ``X``; sparse ones stay sparse."""
+        everything = self.source.size == X.shape[1] and (np.diff(self.source) == 1).all()
+        return X if everything else X[:, self.source]
+
+    def keep(self, active: Index) -> Self:
+        """Return the basis of these columns only."""
+        return type(self)(self.source[active])
+
+    def factors(self, *, tol: float, max_rank: int) -> Factors | None:
+        """Return None: features are their own best factors."""
+        return None
+
+
+@dataclass(frozen=True)
+class Monomials:
+    r"""Products of powers of the features, the "nonlinear classifiers" of [FJ01]_, section 2.
+
+    Degree 2 gives :math:`x_i`, :math:`x_i^2` and :math:`x_i x_j`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconism.basis import Monomials
+    >>> Monomials.of_degree(2, n_features=2).columns(np.array([[3.0, 5.0]]))
+    array([[ 3.,  5.,  9., 15., 25.]])
+
+    References
+    ----------
+    .. [FJ01] M. Figueiredo, A. Jain, Bayesian learning of sparse classifiers, CVPR 2001.
+    """
+
+    powers: NDArray[np.int64]
+    source: Index
+
+    @classmethod
+    def of_degree(cls, degree: int, n_features: int) -> Self:
+        """Return all monomials up to this degree, without the constant."""
+        expansion = PolynomialFeatures(degree, include_bias=False).fit(np.zeros((1, n_features)))
+        return cls(expansion.powers_, np.arange(expansion.powers_.shape[0]))
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.source.size
+
+    def columns(self, X: Any) -> Array:
+        """Return the matrix of monomials."""
+        out = np.ones((X.shape[0], self.n_columns))
+        with np.errstate(over="ignore"):  # the estimator says so in words
+            for column, power in zip(out.T, self.powers, strict=True):
+                for feature in np.flatnonzero(power):
+                    column *= X[:, feature] ** power[feature]
+        return out
+
+    def keep(self, active: Index) -> Self:
+        """Return the basis of these columns only."""
+        return type(self)(self.powers[active], self.source[active])
+
+    def factors(self, *, tol: float, max_rank: int) -> Factors | None:
+        """Return None: there is no way to know a product without its columns."""
+        return None

@@ -1,0 +1,130 @@
+"""Kernels on centres: one column per distinct training row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._protocols import Array, Factors, Index, Kernel
+from ..magnitude import check_largest
+from ._pivots import pivoted_cholesky
+
+# When a factorisation may need more than the rank it is allowed, it is tried first on a sample of so
+# many rows for each rank; with fewer than this many times more rows there is nothing to be gained.
+_SAMPLE = 4
+_MANY = 4
+# Of at most so many rows, if they have as many features, all kernels are evaluated at once: the matrix
+# is no larger than the rows, and those are scaled and moved once and not for every few of its columns.
+_FEW = 1000
+
+
+def distinct_rows(X: Any) -> tuple[Index, Index]:
+    """Return the index of the first of each set of equal rows, and the set of every row.
+
+    Rows are sorted by a projection that is the same for equal rows; only where two projections meet
+    are the rows themselves compared, so that a million rows without twins cost one sort.
+    """
+    n, direction = X.shape[0], np.random.default_rng(0).normal(size=X.shape[1])
+    sparse: bool = issparse(X)
+    # Not a matrix product of BLAS, which may round equal rows differently.
+    key = X @ direction if sparse else np.einsum("ij,j->i", X, direction)
+    order = np.argsort(key, kind="stable")
+    same = key[order[1:]] == key[order[:-1]]
+    meets = np.flatnonzero(same)
+    if not meets.size:
+        return np.arange(n), np.arange(n)
+    if sparse:
+        if (X[order[meets]] != X[order[meets + 1]]).nnz:
+            return np.arange(n), np.arange(n)
+    elif not (X[order[meets]] == X[order[meets + 1]]).all():
+        # Different rows on one projection: leave it to numpy's full comparison.
+        _, first, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
+        rank = np.argsort(np.argsort(first))
+        return np.sort(first), rank[inverse.ravel()]
+    # A stable sort puts the first of equals first.
+    source = np.sort(order[np.concatenate([[True], ~same])])
+    group = np.empty(n, dtype=np.intp)
+    group[order] = np.concatenate([[0], np.cumsum(~same)])
+    place = np.empty(source.size, dtype=np.intp)
+    place[group[source]] = np.arange(source.size)
+    return source, place[group]
+
+
+@dataclass(frozen=True)
+class KernelBasis:
+    r"""Columns :math:`K(x, c_j)` for centres :math:`c_j`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconism.basis import KernelBasis
+    >>> from laconism.kernels import RBF
+    >>> basis = KernelBasis.on_rows(RBF(), np.array([[0.0], [1.0], [0.0]]))
+    >>> basis.source
+    array([0, 1])
+    >>> basis.columns(np.array([[0.0]])).round(3)
+    array([[1.   , 0.368]])
+    """
+
+    kernel: Kernel
+    centres: Any
+    source: Index
+    rows: Index | None = None  # which centre each training row is
+
+    @classmethod
+    def on_rows(cls, kernel: Kernel, X: Any) -> Self:
+        """Return one column per distinct row: twins would only share a weight between them."""
+        source, rows = distinct_rows(X)
+        return cls(kernel, X[source], source, rows)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.source.size
+
+    def columns(self, X: Any) -> Array:
+        """Return the kernel matrix between the rows of ``X`` and the centres."""
+        if self.n_columns == 0:
+            return np.zeros((X.shape[0], 0))
+        return self.kernel(X, self.centres)
+
+    def keep(self, active: Index) -> Self:
+        """Return the basis of these columns only."""
+        return type(self)(self.kernel, self.centres[active], self.source[active])
+
+    def factors(self, *, tol: float, max_rank: int) -> Factors | None:
+        """Return the kernel matrix on the training rows as a product of thin matrices."""
+        if self.rows is None or not self.kernel.positive:
+            return None
+        check_largest(self.kernel.diag(self.centres))  # no entry is larger
+        n = self.n_columns
+        if n > _MANY * _SAMPLE * max_rank:
+            # A sample that needs all of the rank settles it: the whole would need more.
+            sample = np.arange(0, n, n // (_SAMPLE * max_rank))
+            C, pivots, left = self._factor(self.centres[sample], tol, max_rank)
+            if left > tol:
+                return Factors(C, C, sample[pivots], left)
+        C, pivots, left = self._factor(self.centres, tol, max_rank)
+        return Factors(C if self.rows.size == n else C[:, self.rows], C, pivots, left)
+
+    def _factor(self, centres: Any, tol: float, max_rank: int) -> tuple[Array, Index, float]:
+        whole: Array | None = None
+        if centres.shape[0] <= min(_FEW, centres.shape[1]):
+            whole = np.asarray(self.kernel(centres, centres))
+
+        def rows(index: Index, columns: Index | None) -> Array:
+            if whole is not None:
+                return whole[index] if columns is None else whole[np.ix_(index, columns)]
+            # Transposed, because kernels lay distances to few centres out by columns.
+            return self.kernel(centres if columns is None else centres[columns], centres[index]).T
+
+        return pivoted_cholesky(
+            rows,
+            self.kernel.diag(centres),
+            tol=tol,
+            max_rank=max_rank,
+            dtype=centres.dtype,
+        )

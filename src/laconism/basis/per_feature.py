@@ -1,0 +1,99 @@
+"""Kernels of one feature each: an ordinary table becomes a grid of features by rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._protocols import Array, Factors, Index
+from ._pivots import pivoted_cholesky
+from .kernel import distinct_rows
+
+
+@dataclass(frozen=True)
+class PerFeature:
+    r"""Columns :math:`\exp(-\gamma(x_i - c_{ji})^2)` for features :math:`i` and centres :math:`j`.
+
+    Eq. (26) of the gridRVM paper: on the grid of features by centres a noisy feature is one slice, and
+    can be switched off as a whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconism.basis import PerFeature
+    >>> basis = PerFeature.on_rows(1.0, np.array([[0.0, 0.0], [1.0, 2.0]]))
+    >>> basis.columns(np.array([[0.0, 2.0]])).round(3)
+    array([[1.   , 0.368, 0.018, 1.   ]])
+    """
+
+    gamma: float
+    feature: Index
+    value: Array
+    source: Index
+    rows: Index | None = None  # which centre each training row is
+
+    @classmethod
+    def on_rows(cls, gamma: float, X: Any) -> Self:
+        """Return one column per feature and distinct row, those of one feature next to each other."""
+        first, rows = distinct_rows(X)
+        X = X[first]
+        sparse: bool = issparse(X)
+        X = np.asarray(X.toarray() if sparse else X, dtype=np.float64)
+        n, d = X.shape
+        return cls(gamma, np.repeat(np.arange(d), n), X.T.ravel(), np.arange(n * d), rows)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.source.size
+
+    def columns(self, X: Any) -> Array:
+        """Return the matrix of columns."""
+        sparse: bool = issparse(X)
+        X = np.asarray(X.toarray() if sparse else X, dtype=np.float64)
+        away = X[:, self.feature]
+        away -= self.value
+        np.square(away, out=away)
+        away *= -self.gamma
+        return np.asarray(np.exp(away, out=away))
+
+    def keep(self, active: Index) -> Self:
+        """Return the basis of these columns only."""
+        return type(self)(self.gamma, self.feature[active], self.value[active], self.source[active])
+
+    def factors(self, *, tol: float, max_rank: int) -> Factors | None:
+        """Return the columns as a product of thin matrices, feature by feature, if these are thin.
+
+        The kernels of one feature are functions of one number: a few of them span the others, whatever
+        the number of rows. So all columns are :math:`G^TC` with the factors of the features below each
+        other in ``G`` and, since each speaks for its own columns alone, along a diagonal in ``C``.
+        """
+        if self.rows is None:
+            return None
+        n = int(self.rows.max(initial=-1)) + 1
+        tables = self.value.reshape(-1, n)
+        parts, pivots, missed, height = [], [], 0.0, 0
+        for feature, value in enumerate(tables):
+            G, chosen, left = self._factor(value, tol)
+            parts.append(G)
+            pivots.append(feature * n + chosen)
+            missed, height = max(missed, left), height + len(G)
+            if height >= min(max_rank, self.rows.size // 2):  # no longer thin
+                return None
+        C, start = np.zeros((height, self.n_columns)), 0
+        for feature, G in enumerate(parts):
+            C[start : start + len(G), feature * n : (feature + 1) * n] = G
+            start += len(G)
+        return Factors(np.concatenate(parts)[:, self.rows], C, np.concatenate(pivots), missed)
+
+    def _factor(self, value: Array, tol: float) -> tuple[Array, Index, float]:
+        """Return the kernel matrix of one feature as ``G' G``, with the pivots."""
+
+        def rows(index: Index, columns: Index | None) -> Array:
+            away = np.subtract.outer(value[index], value if columns is None else value[columns])
+            return np.asarray(np.exp(-self.gamma * away**2))
+
+        return pivoted_cholesky(rows, np.ones(value.size), tol=tol, max_rank=value.size)

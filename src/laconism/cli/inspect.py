@@ -1,0 +1,285 @@
+"""``laconism inspect``: what a saved model kept, in words and as bars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .columns import columns_of, feature_names
+from .console import Terminal, listed, several
+from .predict import load_pipeline
+
+# Width of a bar in the terminal, and of a name before it.
+_BAR, _NAME = 34, 28
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A picture: numbers with names."""
+
+    title: str
+    names: list[str]
+    values: list[float]
+    hidden: int = 0  # how many zeros are not listed
+    signed: bool = True
+
+    def largest(self, top: int) -> Bars:
+        """Return the bars that are longest, longest first."""
+        order = np.argsort(-np.abs(self.values), kind="stable")[:top]
+        return Bars(
+            self.title,
+            [self.names[k] for k in order],
+            [self.values[k] for k in order],
+            self.hidden,
+            self.signed,
+        )
+
+
+def describe(pipeline: Any) -> list[str]:
+    """Return what a fitted pipeline is, sentence by sentence.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Of ``laconism fit``.
+
+    Returns
+    -------
+    list of str
+    """
+    model, about = pipeline[-1], pipeline.table_
+    numbers, categories = columns_of(pipeline[0])
+    of = listed(model.classes_) if hasattr(model, "classes_") else "a number"
+    columns = several(len(numbers) + len(categories), "column")
+    words = [
+        f"{type(model).__name__} of {about['target']} ({of}), fitted on {several(about['rows'], 'row')} "
+        f"and {columns}, which make {several(model.n_features_in_, 'feature')}.",
+        _kept(model, about["rows"]),
+        str(model.status_),
+    ]
+    if hasattr(model, "noise_variance_"):
+        words.append(f"The noise has a standard deviation of {np.sqrt(model.noise_variance_):.4g}.")
+    return words
+
+
+def _kept(model: Any, rows: int) -> str:
+    if hasattr(model, "mode_relevance_"):
+        parts = [
+            f"{int((np.atleast_2d(part) > 0).any(axis=0).sum())} of {size}"
+            for part, size in zip(model.mode_relevance_, model.grid_shape_, strict=True)
+        ]
+        slices = "features and rows" if model.basis is not None else "slices of its modes"
+        return f"It keeps {' and '.join(parts)} {slices}: {several(model.n_relevant_, 'weight')} in all."
+    if hasattr(model, "coef_"):
+        return f"It keeps {model.n_relevant_:,} of {several(model.n_features_in_, 'feature')}."
+    text = f"It keeps {model.n_relevant_:,} of {several(rows, 'kernel')}, each on a training row"
+    outputs = [posterior.mean.size for posterior in model.posteriors_]
+    if len(outputs) > 1:
+        each = [f"{name}: {size}" for name, size in zip(model.classes_, outputs, strict=True)]
+        text += f" ({listed(each, most=10)})"
+    if hasattr(model, "feature_scales_"):
+        used = int((model.feature_scales_ > 0).sum())
+        text += f", and {used:,} of {several(model.n_features_in_, 'feature')}"
+    return text + "."
+
+
+def pictures(pipeline: Any) -> list[Bars]:
+    """Return what was kept as bars: weights of features or rows, scales, relevances of slices.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+
+    Returns
+    -------
+    list of Bars
+    """
+    model, features = pipeline[-1], feature_names(pipeline[0])
+    if hasattr(model, "mode_relevance_"):
+        return _modes(model, features)
+    found = []
+    if hasattr(model, "feature_scales_"):
+        found.append(
+            _bars("scale of each standardised feature", features, model.feature_scales_, signed=False)
+        )
+    if hasattr(model, "coef_"):
+        what, names, weights = "weight of each feature, numbers standardised", features, model.coef_
+    else:
+        what, names = "weight of each kernel, by its row", _rows(pipeline)
+        weights = model.dual_coef_
+    weights = np.atleast_2d(weights)
+    for k, row in enumerate(weights):
+        side = ""
+        if hasattr(model, "classes_"):
+            side = f", for {model.classes_[1] if len(weights) == 1 else model.classes_[k]}"
+        bars = _bars(what + side, names, row)
+        # Of kernels only those are named that some class has kept.
+        found.append(bars if hasattr(model, "coef_") else replace(bars, hidden=0))
+    return found
+
+
+def _rows(pipeline: Any) -> list[str]:
+    return [f"row {row}" for row in pipeline.table_["kept_rows"]]
+
+
+def _modes(model: Any, features: list[str]) -> list[Bars]:
+    found = []
+    for mode, relevance in enumerate(model.mode_relevance_):
+        total = np.atleast_2d(relevance).sum(axis=0)
+        if model.basis is not None:
+            names = features if mode == 0 else [f"row {k + 1}" for k in range(total.size)]
+            title = "relevance of each feature" if mode == 0 else "relevance of each row's kernels"
+        else:
+            names = [f"slice {k + 1}" for k in range(total.size)]
+            title = f"relevance of each slice along mode {mode + 1}"
+        found.append(_bars(title + ", in effective parameters", names, total, signed=False))
+    return found
+
+
+def _bars(title: str, names: list[str], values: Any, signed: bool = True) -> Bars:
+    kept = np.flatnonzero(values)
+    shown = [names[k] for k in kept]
+    return Bars(title, shown, [float(values[k]) for k in kept], len(names) - kept.size, signed)
+
+
+def path_of(model: Any) -> list[list[tuple[int, float]]]:
+    """Return for each output of a flagship the nats that each size loses; nothing for others.
+
+    Parameters
+    ----------
+    model : estimator
+
+    Returns
+    -------
+    list of lists of (size, nats)
+    """
+    if not hasattr(model, "path_"):
+        return []
+    outputs = 1 + max(point.output for point in model.path_)
+    return [
+        [(point.kernels, point.nats) for point in model.path_ if point.output == k]
+        for k in range(outputs)
+    ]
+
+
+def run_inspect(path: str, terminal: Terminal, *, top: int) -> None:
+    """Show what a model kept.
+
+    Parameters
+    ----------
+    path : str
+    terminal : Terminal
+    top : int
+        Most bars of each picture.
+    """
+    pipeline = load_pipeline(path)
+    words, bars = describe(pipeline), pictures(pipeline)
+    for word in words:
+        terminal.say(word)
+    for picture in bars:
+        terminal.say()
+        for line in draw(picture, top):
+            terminal.say(line)
+    model = pipeline[-1]
+    for k, points in enumerate(path_of(model)):
+        terminal.say()
+        name = f" for {model.classes_[k]}" if len(path_of(model)) > 1 else ""
+        terminal.say(f"nats lost per observation by the model of each size{name}")
+        chosen = model.posteriors_[k].mean.size
+        terminal.say(_sizes(points, chosen))
+    terminal.finish(
+        {
+            "model": type(model).__name__,
+            **pipeline.table_,
+            "columns": [name for names in columns_of(pipeline[0]) for name in names],
+            "features": feature_names(pipeline[0]),
+            "kept": int(model.n_relevant_),
+            "converged": bool(model.status_.converged),
+            "status": str(model.status_),
+            "words": words,
+            "bars": [
+                {"title": bar.title, "values": dict(zip(bar.names, bar.values, strict=True))}
+                for bar in bars
+            ],
+            "path": path_of(model),
+        }
+    )
+
+
+def draw(picture: Bars, top: int) -> list[str]:
+    """Return a picture line by line.
+
+    Parameters
+    ----------
+    picture : Bars
+    top : int
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> for line in draw(Bars("weights", ["age", "town = Bath"], [1.0, -0.5], hidden=3), 5):
+    ...     line.rstrip()
+    'weights'
+    '  age           +1     ██████████████████████████████████'
+    '  town = Bath   -0.5   █████████████████'
+    '  3 others are zero'
+    """
+    from rich.cells import cell_len  # letters of some scripts are two cells wide
+
+    most = picture.largest(top)
+    lines = [picture.title]
+    if not most.names:
+        return [*lines, "  nothing was kept"]
+    names = [_shorten(name) for name in most.names]
+    width, longest = max(map(cell_len, names)), max(abs(value) for value in most.values)
+    numbers = [show(value, most.signed) for value in most.values]
+    space = max(len(number) for number in numbers)
+    for name, number, value in zip(names, numbers, most.values, strict=True):
+        padded = name + " " * (width - cell_len(name))
+        lines.append(f"  {padded}   {number:{space}}   {_bar(abs(value) / longest)}")
+    rest = []
+    if len(picture.names) > top:
+        rest.append(f"{len(picture.names) - top:,} smaller ones are not shown (--top)")
+    if picture.hidden:
+        rest.append("1 other is zero" if picture.hidden == 1 else f"{picture.hidden:,} others are zero")
+    return [*lines, f"  {'; '.join(rest)}"] if rest else lines
+
+
+def show(value: float, signed: bool) -> str:
+    """Return a number in three digits.
+
+    Parameters
+    ----------
+    value : float
+    signed : bool
+        Whether it may be negative, and a plus sign says that it is not.
+
+    Returns
+    -------
+    str
+    """
+    return f"{value:+.3g}" if signed else f"{value:.3g}"
+
+
+def _shorten(name: str) -> str:
+    name = " ".join(name.split())  # a category may have lines of its own
+    return name if len(name) <= _NAME else f"{name[: _NAME - 9]}…{name[-8:]}"
+
+
+def _bar(part: float) -> str:
+    eighths = max(1, round(part * _BAR * 8))
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def _sizes(points: list[tuple[int, float]], chosen: int) -> str:
+    """Return a few sizes around the one that was chosen."""
+    lost = dict(points)
+    sizes = sorted({0, 1, 2, chosen // 2, chosen, max(lost)} & lost.keys())
+    parts = [f"{'*' if size == chosen else ''}{size}: {lost[size]:.2g}" for size in sizes]
+    return "  " + "   ".join(parts) + "   (* chosen)"

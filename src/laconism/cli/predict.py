@@ -1,0 +1,130 @@
+"""``laconism predict``: from a saved model and a table to predictions."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..interop.persistence import load, write_whole
+from .columns import columns_of, say_unknown, tidy
+from .console import Terminal, UserError, listed, several
+from .files import check_writable
+from .tables import read_table
+
+
+def load_pipeline(path: str) -> Any:
+    """Return a pipeline that ``laconism fit`` saved, or say why not.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    Pipeline
+    """
+    from sklearn.pipeline import Pipeline
+
+    if not Path(path).exists():
+        raise UserError(f"{path}: no such file.")
+    try:
+        pipeline = load(path)
+    except ValueError as error:
+        raise UserError(str(error).replace("laconism.save", "laconism fit")) from error
+    if not (isinstance(pipeline, Pipeline) and hasattr(pipeline, "table_")):
+        raise UserError(
+            f"{path} holds a {type(pipeline).__name__} that was not saved by `laconism fit`; "
+            "use laconism.load in Python."
+        )
+    return pipeline
+
+
+def run_predict(
+    model: str, path: str, out: str | None, terminal: Terminal, *, missing: Sequence[str]
+) -> None:
+    """Predict the rows of a table and write what was found, in their order.
+
+    Parameters
+    ----------
+    model : str
+        A file that ``laconism fit`` wrote.
+    path : str
+        The table.
+    out : str or None
+        The file to write; ``None`` is stdout.
+    terminal : Terminal
+    missing : sequence of str
+        More ways to write a missing value.
+    """
+    out = None if out == "-" else out
+    if out is not None:
+        _check_format(out)
+        check_writable(out, model, path)
+    pipeline = load_pipeline(model)
+    numbers, categories = columns_of(pipeline[0])
+    table = read_table(path, terminal, missing, text=categories)
+    target = pipeline.table_["target"]
+    absent = [name for name in (*numbers, *categories) if name not in table.columns]
+    if absent:
+        raise UserError(f"{path} has no column {listed(absent)}, which the model needs.")
+    known = {*numbers, *categories, *pipeline.table_["left_out"], target}
+    extra = [name for name in table.columns if name not in known]
+    if extra:
+        terminal.note(f"columns the model does not know were ignored: {listed(extra)}.")
+    rows = tidy(table, numbers, categories)
+    say_unknown(rows, pipeline[0], terminal)
+    holes = rows.columns[rows.isna().any()]
+    if len(holes):
+        terminal.note(f"missing values filled in as in the fit: {listed(holes)}.")
+    found = _predictions(pipeline, rows, target)
+    if terminal.as_json and out is None:
+        terminal.finish({"rows": len(found), "predictions": found.to_dict(orient="list")})
+        return
+    _write(found, out)
+    if out is not None:
+        terminal.remark(f"wrote {several(len(found), 'row')} to {out}")
+    terminal.finish({"rows": len(found), "columns": list(found.columns), "out": out})
+
+
+def _predictions(pipeline: Any, rows: Any, target: str) -> Any:
+    """Return prediction and probabilities, or mean and standard deviation, as a table."""
+    import pandas as pd
+
+    X = pipeline[0].transform(rows)
+    estimator = pipeline[-1]
+    if hasattr(estimator, "classes_"):
+        probability = estimator.predict_proba(X)
+        label = estimator.classes_[np.argmax(probability, axis=1)]
+        columns = {f"P({target}={name})": probability[:, k] for k, name in enumerate(estimator.classes_)}
+        return pd.DataFrame({target: label, **columns})
+    mean, std = estimator.predict_dist(X)
+    return pd.DataFrame({target: mean, f"std({target})": std})
+
+
+def _check_format(out: str) -> None:
+    """Refuse to write a table under the name of what it is not."""
+    suffix = Path(out).suffix.lower()
+    if suffix in (".xls", ".xlsx", ".ods", ".json", ".html", ".skops"):
+        raise UserError(f"Predictions are written as CSV, TSV or Parquet, not as {suffix[1:]}.")
+
+
+def _write(table: Any, out: str | None) -> None:
+    *_, before, suffix = ["", "", *Path(out or "").suffixes]
+    if out is not None and suffix == ".parquet":
+        buffer = io.BytesIO()
+        table.to_parquet(buffer, index=False)
+        write_whole(buffer.getvalue(), out)
+        return
+    delimiter = "\t" if {suffix, before if suffix == ".gz" else ""} & {".tsv", ".tab"} else ","
+    text = table.to_csv(index=False, sep=delimiter, lineterminator="\n").encode()
+    if out is None:
+        sys.stdout.buffer.write(text)
+        sys.stdout.flush()
+    else:
+        write_whole(gzip.compress(text, mtime=0) if suffix == ".gz" else text, out)

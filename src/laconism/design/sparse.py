@@ -1,0 +1,147 @@
+"""The sparse design: a scipy matrix or array, never made dense as a whole."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from .._protocols import Array, Compressed, Design, Index
+from ._memory import GramMemory
+from .dense import DenseDesign, is_everything
+
+# A part of the columns is made dense when its zeros cost less than their bookkeeping would.
+_DENSE_FROM = 0.1
+_DENSE_ENTRIES = 1 << 24
+# Columns that more than this part of the rows have are multiplied as dense ones, each product in so
+# small a part of the time that it takes in a sparse matrix.
+_OFTEN, _FASTER = 0.05, 0.02
+
+
+def _with(matrix: Any, data: Array) -> Any:
+    """Return a sparse matrix of the same pattern, which scipy need not check again."""
+    twin = copy(matrix)
+    twin.data = data
+    return twin
+
+
+def _outer(often: tuple[Array, Array], rarely: tuple[Array, Any], variance: Array) -> Array:
+    """Return ``Phi diag(variance) Phi'`` from the columns in two parts."""
+    (which, dense), (others, sparse) = often, rarely
+    scaled = dense * np.sqrt(variance[which])
+    product: Any = sparse.multiply(variance[others]).tocsr() @ sparse.T
+    return np.asarray(scaled @ scaled.T + product.toarray(), dtype=float)
+
+
+class SparseDesign:
+    """A sparse matrix behind the design interface.
+
+    Columns are not centred, which would fill them; a free intercept is eliminated all the same, in
+    the normal equations.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array of shape (n, p)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from laconism.design import SparseDesign
+    >>> SparseDesign(csr_array([[1.0, 0.0], [0.0, 4.0]])).rmatvec(np.array([1.0, 2.0]))
+    array([1., 8.])
+    """
+
+    def __init__(self, matrix: Any, memory: GramMemory | None = None) -> None:
+        self._memory = memory or GramMemory()
+        self._outer_memory = GramMemory()  # one variance for all weights is a multiple of another
+        self.by_row = csr_array(matrix)
+        self.by_column = csc_array(matrix)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        n, p = self.by_row.shape
+        return int(n), int(p)
+
+    @property
+    def height(self) -> int:
+        """Rows of the compressed problem."""
+        return self.shape[0]
+
+    def matvec(self, w: Array) -> Array:
+        """Return ``Phi w``, for one vector or for each column of a matrix."""
+        return np.asarray(self.by_row @ w, dtype=float)
+
+    def rmatvec(self, g: Array) -> Array:
+        """Return ``Phi' g``, for one vector or for each column of a matrix."""
+        return np.asarray(self.by_column.T @ g, dtype=float)
+
+    def square_rmatvec(self, r: Array) -> Array:
+        """Return ``(Phi * Phi)' r``."""
+        return np.asarray(self._squares.T @ r, dtype=float)
+
+    @cached_property
+    def _squares(self) -> Any:
+        return _with(self.by_column, self.by_column.data**2)
+
+    def gram_rows(self, columns: Index, r: Array) -> Array:
+        """Return the rows of ``gram(r)`` that belong to these columns."""
+        return self.rmatvec(r[:, None] * self.by_column[:, columns].toarray()).T
+
+    def gram(self, r: Array) -> Array:
+        """Return ``Phi' diag(r) Phi``."""
+        return self._memory(r, lambda: self._gram(r))
+
+    def _gram(self, r: Array) -> Array:
+        rows = self.by_row
+        weighted = _with(rows, rows.data * np.repeat(r, np.diff(rows.indptr)))
+        # The transpose of columns is stored by rows as well: a product without a conversion.
+        return np.asarray((self.by_column.T @ weighted).toarray(), dtype=float)
+
+    def compress(self, r: Array, z: Array) -> Compressed:
+        """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``, dense: this is for few rows."""
+        half = np.sqrt(r)
+        T = np.asarray(half[:, None] * self.by_row.toarray(), dtype=float)
+        return Compressed(T, (half * z.T).T, half, None)
+
+    def outer(self, variance: Array) -> Array | None:
+        """Return ``Phi diag(variance) Phi'``, unless dense rows would make it sooner.
+
+        Words that are in many rows are dense columns, and would be most of the work of a sparse product.
+        """
+        often, rarely, cheap = self._by_frequency
+        return self._outer_memory(variance, lambda: _outer(often, rarely, variance)) if cheap else None
+
+    @cached_property
+    def _by_frequency(self) -> tuple[Any, Any, bool]:
+        """The columns that many rows have, dense; the others; whether their product is cheap."""
+        (n, p), counts = self.shape, np.diff(self.by_column.indptr)
+        often = counts > _OFTEN * n
+        steps = float(np.sum(counts[~often].astype(float) ** 2))
+        cheap = steps + _FASTER * often.sum() * n**2 < _FASTER * p * n**2
+        parts = (often, self.by_column[:, often].toarray()), (~often, self.by_column[:, ~often].tocsr())
+        return *parts, bool(cheap)
+
+    def rows(self, index: Index) -> Design:
+        """Return the design of these rows only."""
+        return SparseDesign(self.by_row[index])
+
+    def share(self) -> Design:
+        """Return the same matrix with a memory of its own."""
+        twin = copy(self)  # converting it again would cost as much as ten gradients
+        twin._memory, twin._outer_memory = self._memory.share(), self._outer_memory.share()
+        return twin
+
+    def keep(self, active: Index) -> Design:
+        """Return these columns: dense if they are few and full enough, sparse otherwise."""
+        if is_everything(active, self.shape[1]):
+            return self
+        part = self.by_column[:, active]
+        size = part.shape[0] * part.shape[1]
+        if size <= _DENSE_ENTRIES and part.nnz >= _DENSE_FROM * size:
+            return DenseDesign(np.asarray(part.toarray(), dtype=float), self._memory.keep(active))
+        return SparseDesign(part, self._memory.keep(active))

@@ -1,0 +1,1 @@
+"""The flagship: a dense reference, projected onto few kernels or features."""

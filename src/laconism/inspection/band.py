@@ -1,0 +1,219 @@
+"""What a regressor of one feature predicts, and how sure it is."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from .._protocols import Array
+from ._draw import (
+    FIRST,
+    brief,
+    kept,
+    last_step,
+    legend_below,
+    names_of_features,
+    need,
+    new_axes,
+    original_rows,
+    unwrap,
+)
+
+# Standard deviations on each side of the mean.
+_WIDE = 2.0
+
+
+class RegressionBandDisplay:
+    """Mean and two standard deviations of a regressor of one feature, its relevance vectors marked.
+
+    Use :meth:`from_estimator` to create one. The band is that of a new observation: the doubt about the
+    function and the noise.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_points,)
+        Where the band is drawn.
+    mean, std : ndarray of shape (n_points,)
+        Mean and standard deviation there.
+    X : ndarray of shape (n_samples,) or None, default=None
+        Observations to draw.
+    y : ndarray of shape (n_samples,) or None, default=None
+        Their targets.
+    relevance : ndarray of shape (n_relevant,) or None, default=None
+        Values of the feature at the kept rows.
+    relevance_y : ndarray of shape (n_relevant,) or None, default=None
+        Where their squares are drawn; None is on the mean.
+    feature_name : str, default="feature 0"
+        Label of the horizontal axis.
+    title : str, default=""
+        Title of the axes.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    line_ : matplotlib Line2D
+        The mean.
+    band_ : matplotlib PolyCollection
+    points_, squares_ : matplotlib PathCollection or None
+        Observations and relevance vectors.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from laconism import RVMRegressor
+    >>> from laconism.datasets import make_sinc
+    >>> from laconism.inspection import RegressionBandDisplay
+    >>> X, y = make_sinc(100, random_state=0)
+    >>> model = RVMRegressor(gamma=1 / 18).fit(X, y)
+    >>> display = RegressionBandDisplay.from_estimator(model, X, y)
+    >>> len(display.relevance) == model.n_relevant_
+    True
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(
+        self,
+        *,
+        x: Array,
+        mean: Array,
+        std: Array,
+        X: Array | None = None,
+        y: Array | None = None,
+        relevance: Array | None = None,
+        relevance_y: Array | None = None,
+        feature_name: str = "feature 0",
+        title: str = "",
+    ) -> None:
+        self.x = x
+        self.mean = mean
+        self.std = std
+        self.X = X
+        self.y = y
+        self.relevance = relevance
+        self.relevance_y = relevance_y
+        self.feature_name = feature_name
+        self.title = title
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        margin: float = 0.08,
+        n_points: int = 400,
+        feature_name: str | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw a fitted regressor over the range of the data.
+
+        Parameters
+        ----------
+        estimator : regressor with ``predict_dist``, or Pipeline ending in one
+            Fitted on one feature.
+        X : array-like or data frame of shape (n_samples, 1)
+            Observations; they set the range.
+        y : array-like of shape (n_samples,) or None, default=None
+            Their targets; None draws no points.
+        margin : float, default=0.08
+            Room on both sides, as a share of the range: beyond the data bands may widen.
+        n_points : int, default=400
+            Points of the band.
+        feature_name : str or None, default=None
+            Label of the axis; None takes the column of ``X``.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : RegressionBandDisplay
+        """
+        estimator = unwrap(estimator)
+        model = last_step(estimator)
+        need(hasattr(model, "predict_dist"), cls, "a regressor with predict_dist", model)
+        points = np.asarray(X, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != 1 or not len(points):
+            raise ValueError(
+                f"RegressionBandDisplay draws exactly one feature, got data of shape {points.shape}."
+            )
+        if y is not None and np.shape(y) != (len(points),):
+            raise ValueError(
+                f"y must have one target for each of the {len(points)} rows, got shape {np.shape(y)}."
+            )
+        low, high = points.min(), points.max()
+        room = margin * ((high - low) or 1.0)
+        x = np.linspace(low - room, high + room, n_points)
+        named = hasattr(X, "columns") and hasattr(estimator, "feature_names_in_")
+        grid: Any = type(X)({X.columns[0]: x}) if named else x[:, None]
+        if estimator is not model:
+            grid = estimator[:-1].transform(grid)
+        mean, std = model.predict_dist(grid)
+        vectors = original_rows(estimator, getattr(model, "relevance_vectors_", None))
+        targets = None if y is None else np.asarray(y, dtype=np.float64)
+        source = getattr(model, "relevance_", None)
+        known = targets is not None and source is not None and len(targets) > np.max(source, initial=-1)
+        same = known and vectors is not None and np.allclose(points[source], vectors)
+        names = [feature_name] if feature_name else None
+        if names is None and hasattr(X, "columns"):
+            names = [str(X.columns[0])]
+        display = cls(
+            x=x,
+            mean=mean,
+            std=std,
+            X=points[:, 0],
+            y=targets,
+            relevance=None if vectors is None else vectors[:, 0],
+            relevance_y=targets[source] if same and targets is not None else None,
+            feature_name=names_of_features(estimator, names, 1)[0],
+            title=kept(model),
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : RegressionBandDisplay
+        """
+        ax = new_axes(ax, self, (6.4, 4.4))
+        self.ax_, self.figure_ = ax, ax.figure
+        low, high = self.mean - _WIDE * self.std, self.mean + _WIDE * self.std
+        self.band_ = ax.fill_between(
+            self.x, low, high, facecolor="#d4e1ee", edgecolor=FIRST, linewidth=0.6, label="± 2 std"
+        )
+        (self.line_,) = ax.plot(self.x, self.mean, color=FIRST, linewidth=1.8, label="mean")
+        self.points_: Any = None
+        if self.X is not None and self.y is not None:
+            self.points_ = ax.scatter(
+                self.X, self.y, s=12, color="#404040", marker="o", zorder=3, label="data"
+            )
+        self.squares_: Any = None
+        if self.relevance is not None and len(self.relevance):
+            height = self.relevance_y
+            if height is None:
+                height = np.interp(self.relevance, self.x, self.mean)
+            self.squares_ = ax.scatter(
+                self.relevance,
+                height,
+                s=110,
+                marker="s",
+                facecolors="none",
+                edgecolors="black",
+                linewidths=1.8,
+                zorder=4,
+                label="relevance vectors",
+            )
+        ax.set(xlabel=brief(self.feature_name), ylabel="target", title=self.title)
+        ax.set_xlim(self.x.min(), self.x.max())
+        handles, _ = ax.get_legend_handles_labels()
+        legend_below(ax, 0.14, len(handles))
+        return self

@@ -1,0 +1,225 @@
+"""Whether probabilities mean what they say, and how many observations say so."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.stats import beta
+from sklearn.utils.validation import check_consistent_length
+
+from .._component import is_count
+from .._protocols import Array, Index
+from ._draw import ASIDE, FIRST, brief, last_step, legend_below, need, new_axes, panels
+
+# Two standard deviations of a normal distribution: the error bars of everything here.
+_COVERAGE = 0.9545
+
+
+class CalibrationDisplay:
+    """How often what was predicted happened, with the number of observations behind each point.
+
+    Use :meth:`from_estimator` or :meth:`from_predictions` to create one. Bars are intervals of 95 % for
+    the true frequency (Clopper and Pearson), so a point off the diagonal whose bar touches it says
+    nothing. The lower panel has the number of observations in each bin.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (n_bins + 1,)
+        The bins of the predicted probability.
+    predicted : ndarray of shape (n_bins,)
+        Mean prediction in each bin; nan where there is none.
+    observed : ndarray of shape (n_bins,)
+        Share of the positive class in each bin; nan where there is none.
+    interval : ndarray of shape (2, n_bins)
+        Lower and upper end of the interval of the frequency.
+    counts : ndarray of shape (n_bins,)
+        Number of observations in each bin.
+    name : str, default=""
+        Title of the upper axes.
+    positive : str, default="1"
+        Name of the class whose probability it is.
+
+    Attributes
+    ----------
+    ax_, counts_ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    points_ : matplotlib ErrorbarContainer
+    bars_ : matplotlib BarContainer
+        The counts.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from laconism import SparseBayesClassifier
+    >>> from laconism.datasets import make_ripley
+    >>> from laconism.inspection import CalibrationDisplay
+    >>> X, y = make_ripley(200, random_state=0)
+    >>> model = SparseBayesClassifier(kernel="rbf", gamma=2.0).fit(X[:100], y[:100])
+    >>> display = CalibrationDisplay.from_estimator(model, X[100:], y[100:], n_bins=5)
+    >>> int(display.counts.sum())
+    100
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(
+        self,
+        *,
+        edges: Array,
+        predicted: Array,
+        observed: Array,
+        interval: Array,
+        counts: Index,
+        name: str = "",
+        positive: str = "1",
+    ) -> None:
+        self.edges = edges
+        self.predicted = predicted
+        self.observed = observed
+        self.interval = interval
+        self.counts = counts
+        self.name = name
+        self.positive = positive
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, n_bins: int = 10, pos_label: Any = None, ax: Any = None
+    ) -> Self:
+        """Compare the probabilities of a fitted classifier with what happened, and draw it.
+
+        Parameters
+        ----------
+        estimator : classifier or Pipeline ending in one
+            With ``predict_proba``.
+        X : array-like of shape (n_samples, n_features)
+            Data that the classifier has not seen.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        n_bins : int, default=10
+            Bins of equal width.
+        pos_label : object, default=None
+            The class whose probability is shown; None is the second of two.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : CalibrationDisplay
+        """
+        model = last_step(estimator)
+        need(hasattr(estimator, "predict_proba"), cls, "a classifier with predict_proba", model)
+        classes = list(estimator.classes_)
+        if pos_label is None:
+            if len(classes) > 2:
+                raise ValueError(
+                    f"The model has {len(classes)} classes: say with pos_label which one to show."
+                )
+            pos_label = classes[1]
+        if pos_label not in classes:
+            raise ValueError(f"pos_label must be one of {classes}, got {pos_label!r}.")
+        probability = estimator.predict_proba(X)[:, classes.index(pos_label)]
+        return cls.from_predictions(
+            y, probability, n_bins=n_bins, pos_label=pos_label, name=type(model).__name__, ax=ax
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        n_bins: int = 10,
+        pos_label: Any = 1,
+        name: str = "",
+        ax: Any = None,
+    ) -> Self:
+        """Compare probabilities with what happened, and draw it.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            What happened.
+        y_prob : array-like of shape (n_samples,)
+            Probabilities of ``pos_label``.
+        n_bins : int, default=10
+            Bins of equal width.
+        pos_label : object, default=1
+            The class whose probability it is.
+        name : str, default=""
+            Title of the upper axes.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : CalibrationDisplay
+        """
+        p, happened = np.asarray(y_prob, dtype=float), np.asarray(y_true) == pos_label
+        check_consistent_length(happened, p)
+        if p.ndim != 1 or not p.size or not ((p >= 0) & (p <= 1)).all():
+            raise ValueError("y_prob must be one column of probabilities between 0 and 1.")
+        if not is_count(n_bins):
+            raise ValueError(f"n_bins must be a positive whole number, got {n_bins!r}.")
+        edges = np.linspace(0, 1, n_bins + 1)
+        which = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, n_bins - 1)
+        counts = np.bincount(which, minlength=n_bins)
+        hits = np.bincount(which, weights=happened, minlength=n_bins)
+        some = np.where(counts > 0, counts, np.nan)
+        tail = (1 - _COVERAGE) / 2
+        low = np.where(hits > 0, beta.ppf(tail, hits, some - hits + 1), 0.0)
+        high = np.where(hits < counts, beta.ppf(1 - tail, hits + 1, some - hits), 1.0)
+        display = cls(
+            edges=edges,
+            predicted=np.bincount(which, weights=p, minlength=n_bins) / some,
+            observed=hits / some,
+            interval=np.where(counts > 0, [low, high], np.nan),
+            counts=counts,
+            name=name,
+            positive=str(pos_label),
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw frequencies above, counts below.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : CalibrationDisplay
+        """
+        ax = new_axes(ax, self, (5.2, 5.6))
+        self.ax_, self.counts_ax_ = panels(ax, (0, 0.36, 1, 0.64), (0, 0, 1, 0.27))
+        self.figure_ = ax.figure
+        self.ax_.plot([0, 1], [0, 1], color=ASIDE, linestyle="dashed", label="perfect")
+        there = self.counts > 0
+        away = np.abs(self.interval - self.observed)[:, there]
+        self.points_ = self.ax_.errorbar(
+            self.predicted[there],
+            self.observed[there],
+            yerr=away,
+            color=FIRST,
+            marker="o",
+            markersize=5,
+            capsize=3,
+            linewidth=1.0,
+            label="observed, 95 % interval",
+        )
+        middle, width = (self.edges[1:] + self.edges[:-1]) / 2, np.diff(self.edges)
+        self.bars_ = self.counts_ax_.bar(
+            middle, self.counts, 0.9 * width, color="#bcd4ea", edgecolor=FIRST, linewidth=0.8
+        )
+        if len(self.counts) <= 12:  # more numbers would run into each other
+            self.counts_ax_.bar_label(self.bars_, fontsize="small", padding=1, color="black")
+            self.counts_ax_.margins(y=0.25)
+        self.ax_.set(ylabel=f"frequency of {brief(self.positive)}", title=self.name, xlim=(0, 1))
+        self.ax_.set_ylim(-0.02, 1.02)
+        self.ax_.tick_params(labelbottom=False)
+        # Between the panels: an interval may be anywhere inside of them.
+        legend_below(self.ax_, 0.01, 2)
+        self.counts_ax_.set(xlabel=f"predicted probability of {brief(self.positive)}", xlim=(0, 1))
+        self.counts_ax_.set_ylabel("observations")
+        return self

@@ -1,0 +1,173 @@
+"""What a prior does to one weight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from .._component import resolve
+from .._protocols import Array
+from ..priors import REGISTRY, Prior
+from ._draw import ASIDE, STYLES, legend_below, new_axes, style
+
+# Weights at which a rule is known before it is interpolated: fine enough for five digits.
+_KNOTS = 20_001
+
+
+class PriorDisplay:
+    r"""Penalties of priors, or their shrinkage: what is left of a least-squares estimate.
+
+    Use :meth:`from_priors` to create one. Shrinkage is shown for one weight, or each weight of an
+    orthogonal design, in units of its standard error: the mode of
+    :math:`-(w - \hat w)^2/2 - \mathrm{penalty}(w^2)` that an ascent reaches from the least-squares
+    estimate :math:`\hat w`. A soft threshold (Laplace) takes the same from all; Jeffreys' takes from
+    those near its threshold and leaves the large ones alone; a ridge leaves nothing at zero.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_points,)
+        Least-squares estimates for ``kind="shrinkage"``, weights for ``"penalty"``.
+    curves : dict of str to ndarray of shape (n_points,)
+        For each prior the shrunk weight, or its penalty, by name.
+    kind : {"shrinkage", "penalty"}, default="shrinkage"
+        What the curves are.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+        One for each prior.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from laconism.inspection import PriorDisplay
+    >>> from laconism.priors import Jeffreys, Laplace
+    >>> display = PriorDisplay.from_priors([Laplace(rate=1.0), Jeffreys(strength=1.0)], limit=5.0)
+    >>> [float(curve[-1].round(2)) for curve in display.curves.values()]
+    [4.0, 4.79]
+    >>> plt.close(display.figure_)
+    """
+
+    def __init__(
+        self,
+        w: Array,
+        curves: Mapping[str, Array],
+        kind: Literal["shrinkage", "penalty"] = "shrinkage",
+    ) -> None:
+        self.w = w
+        self.curves = curves
+        self.kind = kind
+
+    @classmethod
+    def from_priors(
+        cls,
+        priors: Sequence[Prior | str] | Mapping[str, Prior],
+        *,
+        kind: Literal["shrinkage", "penalty"] = "shrinkage",
+        limit: float = 4.0,
+        n_points: int = 401,
+        ax: Any = None,
+    ) -> Self:
+        """Work out the curves of priors, and draw them.
+
+        Parameters
+        ----------
+        priors : sequence of Prior or str, or dict of str to Prior
+            What to compare; a dict gives the names of the legend.
+        kind : {"shrinkage", "penalty"}, default="shrinkage"
+            What to draw.
+        limit : float, default=4.0
+            Curves go from minus this to this.
+        n_points : int, default=401
+            Points of each curve.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : PriorDisplay
+        """
+        if kind not in ("shrinkage", "penalty"):
+            raise ValueError(f"kind must be 'shrinkage' or 'penalty', got {kind!r}.")
+        if not (np.isfinite(limit) and limit > 0):
+            raise ValueError(f"limit must be a positive number, got {limit!r}.")
+        listed = priors.values() if isinstance(priors, Mapping) else priors
+        checked = [resolve("prior", prior, REGISTRY, Prior) for prior in listed]
+        if not checked:
+            raise ValueError("priors is empty: give at least one prior to draw.")
+        names = priors if isinstance(priors, Mapping) else map(repr, checked)
+        w = np.linspace(-limit, limit, n_points)
+        curve = shrink if kind == "shrinkage" else _penalty
+        curves = {str(name): curve(prior, w) for name, prior in zip(names, checked, strict=True)}
+        return cls(w, curves, kind).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw all curves on one pair of axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : PriorDisplay
+        """
+        ax = new_axes(ax, self, (6.0, 4.6))
+        self.ax_, self.figure_ = ax, ax.figure
+        if self.kind == "shrinkage":
+            ax.plot(self.w, self.w, color=ASIDE, linewidth=0.8, label="no prior")
+            ax.set(xlabel="least-squares estimate (standard errors)", ylabel="estimate under the prior")
+        else:
+            ax.set(xlabel="weight", ylabel="penalty, from its value at 1 (nats)")
+        self.lines_ = []
+        for k, (name, values) in enumerate(self.curves.items()):
+            look = style(k)
+            del look["marker"]
+            look["linewidth"] = 1.8 if k < len(STYLES) else 1.0  # the styles come round again
+            self.lines_ += ax.plot(self.w, values, label=name, **look)
+        ax.axhline(0, color=ASIDE, linewidth=0.5)
+        legend_below(ax, 0.14, 2)
+        return self
+
+
+def shrink(prior: Prior, estimate: Array) -> Array:
+    """Return what a prior leaves of least-squares estimates, in units of their standard error.
+
+    At a stationary point ``estimate = w + d penalty/dw``, and by the prior's law the slope is
+    ``w / variance(w**2)``: the estimate is an explicit function of the weight. An ascent from the
+    estimate ends at the largest weight that belongs to it, or at zero where there is none.
+
+    Parameters
+    ----------
+    prior : Prior
+    estimate : ndarray
+
+    Returns
+    -------
+    ndarray of the same shape
+    """
+    size = np.abs(np.asarray(estimate, dtype=float))
+    w = np.concatenate([[0.0], np.geomspace(1e-8, 1.0, _KNOTS) * (1 + size.max(initial=0.0))])
+    belongs = w.copy()
+    with np.errstate(divide="ignore", over="ignore"):
+        belongs[1:] += w[1:] / prior.variance(w[1:] ** 2)
+    belongs[0] = 0.0
+    # The least estimate for which a weight of at least w is still there.
+    least = np.minimum.accumulate(belongs[:0:-1])[::-1]
+    knot = np.searchsorted(least, size, side="right") - 1
+    inside = np.clip(knot, 0, least.size - 2)
+    low, high = least[inside], least[inside + 1]
+    part = np.clip((size - low) / np.where(high > low, high - low, 1.0), 0.0, 1.0)
+    found = w[1 + inside] + part * (w[2 + inside] - w[1 + inside])
+    return np.sign(estimate) * np.where(knot < 0, 0.0, found)
+
+
+def _penalty(prior: Prior, w: Array) -> Array:
+    """Return the penalty, zero at a weight of one: its level has no meaning; infinite is left out."""
+    values = np.asarray(prior.penalty(w**2) - prior.penalty(np.ones(1)))
+    return np.where(np.isfinite(values), values, np.nan)

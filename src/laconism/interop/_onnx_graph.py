@@ -1,0 +1,176 @@
+"""A little of numpy's notation that writes ONNX nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+# Of the operators; old enough for runtimes on devices, new enough for all that is used.
+OPSETS = {"": 17, "ai.onnx.ml": 3}
+# Of the file; the first that knows this opset.
+IR = 8
+
+Value: TypeAlias = "Tensor | float | np.ndarray[Any, Any]"
+
+
+def import_onnx() -> Any:
+    """Return the package, or say how to get it."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError('to_onnx needs the package onnx: pip install "laconism[onnx]".') from error
+    return onnx
+
+
+@dataclass
+class Graph:
+    """Nodes in the order in which they are computed; numbers are of one float type.
+
+    Names begin with a slash, so that they are none of a user's columns.
+    """
+
+    dtype: np.dtype[Any]
+    nodes: list[Any] = field(default_factory=list)
+    constants: list[Any] = field(default_factory=list)
+    known: dict[tuple[str, tuple[int, ...], bytes], Tensor] = field(default_factory=dict)
+
+    def cast(self, tensor: Tensor, given: Any, wanted: Any) -> Tensor:
+        """Return numbers of one float type as another, which is often the same."""
+        kind = import_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(wanted))
+        return tensor if given == wanted else self.op("Cast", tensor, to=kind)
+
+    def constant(self, value: Any) -> Tensor:
+        """Return a constant; the same numbers are stored once."""
+        array = np.asarray(value)
+        array = array.astype(self.dtype) if array.dtype.kind == "f" else array
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if key not in self.known:
+            self.known[key] = self.verbatim(array)
+        return self.known[key]
+
+    def verbatim(self, array: Any) -> Tensor:
+        """Return a constant as it is, of whatever type."""
+        name = f"/c{len(self.constants)}"
+        self.constants.append(import_onnx().numpy_helper.from_array(np.asarray(array), name))
+        return Tensor(self, name)
+
+    def op(self, kind: str, *inputs: Value, **attributes: Any) -> Tensor:
+        """Return what an operator makes of its inputs."""
+        names = [self._name(each) for each in inputs]
+        out = f"/t{len(self.nodes)}"
+        self.nodes.append(import_onnx().helper.make_node(kind, names, [out], **attributes))
+        return Tensor(self, out)
+
+    def output(self, tensor: Tensor, name: str) -> None:
+        """Give a result its public name."""
+        self.nodes.append(import_onnx().helper.make_node("Identity", [tensor.name], [name]))
+
+    def _name(self, value: Value) -> str:
+        if isinstance(value, Tensor):
+            return value.name
+        return self.constant(float(value) if isinstance(value, int) else value).name
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A name in a graph, with arithmetic that adds nodes to it."""
+
+    graph: Graph
+    name: str
+    # An array on the left leaves the operation to the tensor.
+    __array_ufunc__: ClassVar[None] = None
+
+    def __add__(self, other: Value) -> Tensor:
+        return self.graph.op("Add", self, other)
+
+    def __radd__(self, other: Value) -> Tensor:
+        return self.graph.op("Add", other, self)
+
+    def __sub__(self, other: Value) -> Tensor:
+        return self.graph.op("Sub", self, other)
+
+    def __rsub__(self, other: Value) -> Tensor:
+        return self.graph.op("Sub", other, self)
+
+    def __mul__(self, other: Value) -> Tensor:
+        return self.graph.op("Mul", self, other)
+
+    def __rmul__(self, other: Value) -> Tensor:
+        return self.graph.op("Mul", other, self)
+
+    def __truediv__(self, other: Value) -> Tensor:
+        return self.graph.op("Div", self, other)
+
+    def __rtruediv__(self, other: Value) -> Tensor:
+        return self.graph.op("Div", other, self)
+
+    def __matmul__(self, other: Value) -> Tensor:
+        return self.graph.op("MatMul", self, other)
+
+    def __neg__(self) -> Tensor:
+        return self.graph.op("Neg", self)
+
+    def away(self, point: Any) -> Tensor:
+        """Return the difference from a point, to the last of its digits and not of the graph's.
+
+        Of numbers close to each other the difference is exact; what rounding took off the point follows.
+        """
+        point = np.asarray(point, dtype=np.float64)
+        near = point.astype(self.graph.dtype).astype(np.float64)
+        apart: Tensor = self - near
+        rest: np.ndarray[Any, Any] = point - near
+        return apart - rest if rest.any() else apart
+
+    def below(self, other: Value) -> Tensor:
+        """Return where it is less."""
+        return self.graph.op("Less", self, other)
+
+    def above(self, other: Value) -> Tensor:
+        """Return where it is greater."""
+        return self.graph.op("Greater", self, other)
+
+    def exp(self) -> Tensor:
+        """Return the exponential."""
+        return self.graph.op("Exp", self)
+
+    def log(self) -> Tensor:
+        """Return the natural logarithm."""
+        return self.graph.op("Log", self)
+
+    def sqrt(self) -> Tensor:
+        """Return the square root."""
+        return self.graph.op("Sqrt", self)
+
+    def abs(self) -> Tensor:
+        """Return the absolute value."""
+        return self.graph.op("Abs", self)
+
+    def at_least(self, least: Value) -> Tensor:
+        """Return the greater of the two."""
+        return self.graph.op("Max", self, least)
+
+    def at_most(self, most: Value) -> Tensor:
+        """Return the smaller of the two."""
+        return self.graph.op("Min", self, most)
+
+    def where(self, yes: Value, no: Value) -> Tensor:
+        """Return one or the other, by the truth of this one."""
+        return self.graph.op("Where", self, yes, no)
+
+    def columns(self, index: Any) -> Tensor:
+        """Return some of the columns."""
+        return self.graph.op("Gather", self, np.asarray(index, dtype=np.int64), axis=1)
+
+    def sum(self, *, keep: bool = True) -> Tensor:
+        """Return the sum over the last axis."""
+        return self.graph.op("ReduceSum", self, np.array([-1]), keepdims=int(keep))
+
+    def flat(self) -> Tensor:
+        """Return a single column as a vector."""
+        return self.graph.op("Reshape", self, np.array([-1]))
+
+    def beside(self, *others: Tensor) -> Tensor:
+        """Return the columns of all of them next to each other."""
+        return self.graph.op("Concat", self, *others, axis=1)

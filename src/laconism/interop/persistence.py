@@ -1,0 +1,376 @@
+"""Models in files that hold data alone: nothing in them is ever executed."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import os
+import pkgutil
+import uuid
+import warnings
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+# What a model can be made of lies here. Drawing, terminals and files are no part of one.
+_OURS = (
+    "basis",
+    "design",
+    "flagship",
+    "jcfo",
+    "judging",
+    "kernels",
+    "laplace",
+    "likelihoods",
+    "linalg",
+    "model",
+    "posterior",
+    "priors",
+    "rvm",
+    "solvers",
+    "sparse",
+)
+# Of others, beside all public estimators of scikit-learn, which skops knows: what pipelines,
+# calibrations and searches around a model hold. None of them does anything but hold numbers.
+_HARMLESS = (
+    "numpy.dtype",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.calibration._TemperatureScaling",
+    "sklearn.compose._column_transformer._RemainderColsList",
+    "sklearn.compose._column_transformer.make_column_selector",
+    "sklearn.feature_selection._univariate_selection.chi2",
+    "sklearn.feature_selection._univariate_selection.f_classif",
+    "sklearn.feature_selection._univariate_selection.f_regression",
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.metrics._scorer._Scorer",
+    "sklearn.model_selection._split.GroupKFold",
+    "sklearn.model_selection._split.KFold",
+    "sklearn.model_selection._split.LeaveOneOut",
+    "sklearn.model_selection._split.RepeatedKFold",
+    "sklearn.model_selection._split.RepeatedStratifiedKFold",
+    "sklearn.model_selection._split.ShuffleSplit",
+    "sklearn.model_selection._split.StratifiedGroupKFold",
+    "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.model_selection._split.StratifiedShuffleSplit",
+    "sklearn.model_selection._split.TimeSeriesSplit",
+    "sklearn.utils._bunch.Bunch",
+)
+# Where an estimator keeps who listens to its fit: its own parameter, and scikit-learn's.
+_LISTENERS = ("callbacks", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx")
+# The member of the archive that says who wrote it; skops itself takes no notice of it.
+_LABEL = "laconism.json"
+# The label that the library wrote before it had its present name, and what to do with such a file.
+_OLD_LABEL = "laconic.json"
+_OLD_NAME = (
+    "{path} was saved by laconic, the former name of this library: fit the model again and save it."
+)
+# Characters of a file's name in that of its draft: file systems allow 255 bytes, of which the draft
+# needs 34 for itself, and a character may take four.
+_LONGEST = 50
+
+
+def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = False) -> None:
+    """Save a model, or a pipeline around one, to a file without pickle.
+
+    The file is a zip archive of arrays and of a description in JSON, in the format of
+    `skops <https://skops.readthedocs.io>`_. It takes the place of an old one only when it is
+    complete. An unfitted model is saved as the settings that it is. A function, such as a kernel of
+    your own, and classes of other packages are refused, since a file must not name what its reader
+    would have to run. Callbacks are left out, with a warning: they are no part of what was learnt.
+
+    Needs ``pip install "laconism[save]"``.
+
+    Parameters
+    ----------
+    model : estimator
+        Of laconism, or of scikit-learn around one.
+    path : str or path
+        Conventionally ending in ``.skops``.
+    slim : bool, default=False
+        Whether the flagships in it leave behind what their predictions do not need, as their method
+        ``slim`` does: the reference, and the training rows without a kernel.
+
+    See Also
+    --------
+    load : the way back.
+    laconism.to_onnx : a graph that predicts, for devices without Python.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import laconism
+    >>> from laconism.datasets import make_ripley
+    >>> X, y = make_ripley(100, random_state=0)
+    >>> model = laconism.RVMClassifier().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.skops")
+    ...     laconism.save(model, path)
+    ...     again = laconism.load(path)
+    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    sio = _skops()
+    if not isinstance(model, BaseEstimator) or isinstance(model, type):
+        raise TypeError(f"save needs a model, got {type(model).__name__}.")
+    folder = Path(os.path.realpath(path)).parent
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder: give the file's name too.")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder} to save in.")
+    silent = _without_listeners(_slim(model) if slim else model)
+    try:
+        data = sio.dumps(silent, compression=ZIP_DEFLATED)
+        strangers = _strangers(data)
+    except Exception as error:
+        raise ValueError(
+            "The model cannot be saved: something in it, such as a method or a generator, is no data."
+        ) from error
+    if strangers:
+        raise ValueError(
+            f"The model holds {', '.join(strangers)}, which no file may bring along: save models made "
+            "of what laconism and scikit-learn offer, without functions and classes of your own."
+        )
+    archive = io.BytesIO(data)
+    with ZipFile(archive, "a", ZIP_DEFLATED) as file:
+        file.writestr(_LABEL, json.dumps({"laconism": _version()}))
+    write_whole(archive.getvalue(), path)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load a model that :func:`save` has written.
+
+    Nothing in the file is executed. It is refused, in a sentence, if it names anything beyond the
+    classes of laconism, the estimators of scikit-learn and the arrays of numpy and scipy, or if it is
+    damaged. It is not signed: a number that somebody has changed with care is not found out.
+
+    Needs ``pip install "laconism[save]"``.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    the model
+        With a warning if a newer version of laconism has written it.
+
+    Examples
+    --------
+    >>> import pickle, tempfile
+    >>> import laconism
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(pickle.dumps(laconism.RVMClassifier()))
+    ...     file.flush()
+    ...     laconism.load(file.name)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+        ...
+    ValueError: /tmp/... is not a model that laconism.save has written.
+    """
+    sio = _skops()
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder: give the file's name too.")
+    if not Path(path).exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    data = Path(path).read_bytes()  # once, so that what is looked at is what is loaded
+    try:
+        with ZipFile(io.BytesIO(data)) as file:
+            if _OLD_LABEL in file.namelist():
+                raise ValueError(_OLD_NAME.format(path=path))
+            written = str(json.loads(file.read(_LABEL))["laconism"])
+            newer = _is_newer(written)
+            _check_members(file)
+    except Exception as error:
+        old = str(error) == _OLD_NAME.format(path=path)
+        unknown = f"{path} is not a model that laconism.save has written."
+        raise ValueError(str(error) if old else unknown) from error
+    by = f" It was saved by laconism {written}, this is {_version()}: upgrade." if newer else ""
+    try:
+        strangers = _strangers(data)
+    except Exception as error:
+        raise ValueError(f"{path} is damaged and was not loaded.{by}") from error
+    if strangers:
+        raise ValueError(
+            f"{path} was not loaded: it names {', '.join(strangers)}, which is no part of a model.{by}"
+        )
+    if newer:
+        warnings.warn(
+            f"{path} was saved by laconism {written}, which is newer than this one ({_version()}): "
+            "upgrade if its predictions matter.",
+            stacklevel=2,
+        )
+    try:
+        model = sio.loads(data, trusted=_trusted())
+    except Exception as error:
+        raise ValueError(f"{path} is damaged and was not loaded.{by}") from error
+    if not isinstance(model, BaseEstimator):
+        raise ValueError(f"{path} was not loaded: it holds a {type(model).__name__}, not a model.")
+    return model
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError(
+            'Saving and loading models needs the package skops: pip install "laconism[save]".'
+        ) from error
+    return skops.io
+
+
+# ---- what may be in a file ----------------------------------------------------------------
+
+
+@cache
+def _trusted() -> list[str]:
+    """Return the names of the classes that a model may be made of, and of nothing else."""
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    names = set(_HARMLESS)
+    for module in _modules():
+        names.update(
+            f"{module.__name__}.{name}"
+            for name, thing in vars(module).items()
+            if isinstance(thing, type) and thing.__module__ == module.__name__ and thing.__name__ == name
+        )
+    for name in get_scorer_names():
+        score = get_scorer(name)._score_func
+        names.add(f"{score.__module__}.{score.__name__}")
+    return sorted(names)
+
+
+def _modules() -> Iterator[Any]:
+    """Yield every module of laconism in which parts of models are defined."""
+    package = __package__.split(".")[0]
+    for unit in _OURS:
+        module = importlib.import_module(f"{package}.{unit}")
+        yield module
+        for info in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{module.__name__}."):
+            yield importlib.import_module(info.name)
+
+
+def _strangers(data: bytes) -> list[str]:
+    """Return the names in an archive that are not trusted; nothing is imported or made."""
+    return sorted(set(_skops().get_untrusted_types(data=data)) - set(_trusted()))
+
+
+def _check_members(file: ZipFile) -> None:
+    """Raise unless every member is whole, and one that the description refers to."""
+    schema = json.loads(file.read("schema.json"))
+    strays = set(file.namelist()) - {_LABEL, "schema.json"} - set(_files(schema))
+    if strays or file.testzip() is not None:
+        raise ValueError(f"Strange members: {strays}.")
+
+
+def _files(schema: Any) -> Iterator[str]:
+    """Yield the members that a description refers to."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("file"), str):
+            yield schema["file"]
+        for part in schema.values():
+            yield from _files(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from _files(part)
+
+
+# ---- what is saved ------------------------------------------------------------------------
+
+
+def _slim(model: BaseEstimator) -> BaseEstimator:
+    """Return a copy of the model in which every fitted part that can be slimmer is."""
+    parts = [part for part in _parts(model, set()) if isinstance(part, BaseEstimator)]
+    slimmer = {
+        id(part): part.slim() for part in parts if hasattr(part, "slim") and hasattr(part, "status_")
+    }
+    return deepcopy(model, slimmer) if slimmer else model
+
+
+def _without_listeners(model: BaseEstimator) -> BaseEstimator:
+    """Return the model, or a copy of it to which nobody listens."""
+    listeners = []
+    for part in _parts(model, set()):
+        if isinstance(part, BaseEstimator):
+            held = (vars(part).get(name) for name in _LISTENERS)
+            listeners += [listener for listener in held if listener is not None]
+        elif isinstance(part, dict) and any(isinstance(key, bool | np.bool_) for key in part):
+            raise ValueError(
+                "A dictionary of the model has True or False as a key, which a file does not tell from "
+                "each other: write 1 and 0."
+            )
+    if not listeners:
+        return model
+    warnings.warn("The model's callbacks are not saved: they are no part of it.", stacklevel=3)
+    # What the memory of a copy knows is not copied, but taken from there: nobody, in place of each.
+    return deepcopy(model, {id(listener): None for listener in listeners})
+
+
+def _parts(thing: Any, seen: set[int]) -> Iterator[Any]:
+    """Yield an object and all that it holds, each once; but not those who listen."""
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    yield thing
+    if isinstance(thing, dict):
+        held = list(thing.values())
+    elif isinstance(thing, list | tuple):
+        held = list(thing)
+    else:
+        state = getattr(thing, "__dict__", None)
+        state = state if isinstance(state, dict) and not isinstance(thing, type) else {}
+        held = [part for name, part in state.items() if name not in _LISTENERS]
+    for part in held:
+        yield from _parts(part, seen)
+
+
+def write_whole(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a file as a whole or not at all: what was there stays until all is written.
+
+    Parameters
+    ----------
+    data : bytes
+    path : str or path
+        What a link points to is replaced, not the link; a device or a pipe is written to.
+    """
+    if Path(path).exists() and not Path(path).is_file():
+        Path(path).write_bytes(data)
+        return
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name[:_LONGEST]}.{uuid.uuid4().hex}")
+    try:
+        with beside.open("xb") as file:
+            if target.exists():  # who was not allowed to read it does not read the draft either
+                beside.chmod(target.stat().st_mode & 0o7777)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    except OSError as error:
+        if error.errno is not None:
+            error.filename = str(path)  # and not the draft's, which nobody knows
+        raise
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+# ---- versions -----------------------------------------------------------------------------
+
+
+def _version() -> str:
+    """Return the version of laconism; looked up late, since its ``__init__`` imports this module."""
+    return str(importlib.import_module(__package__.split(".")[0]).__version__)
+
+
+def _is_newer(written: str) -> bool:
+    from packaging.version import Version  # skops brings it
+
+    return bool(Version(written) > Version(_version()))

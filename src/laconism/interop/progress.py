@@ -1,0 +1,104 @@
+"""A line in the terminal that tells how far a fit is."""
+
+from __future__ import annotations
+
+import multiprocessing
+from typing import Any, Self
+
+from ..solvers import Record
+
+
+class ProgressBar:
+    """Callback that shows each iteration on one line of the terminal, written to stderr.
+
+    As a context manager it is a spinner that vanishes at the end of the block. Without one it
+    rewrites one plain line per output, which stays: nothing runs in the background and nothing is
+    left to be closed. It is silent where there is no terminal, and in worker processes, which would
+    write over each other; with ``n_jobs`` the spinner of a context manager still turns.
+
+    Needs ``pip install "laconism[progress]"``. Clones of an estimator share its bar; a pickled bar
+    writes to the stderr of the process that loads it.
+
+    Parameters
+    ----------
+    console : rich.console.Console or None, default=None
+        Where to write; None is stderr.
+
+    Examples
+    --------
+    >>> from laconism import SparseBayesClassifier
+    >>> from laconism.datasets import make_ripley
+    >>> from laconism.interop import ProgressBar
+    >>> X, y = make_ripley(100, random_state=0)
+    >>> with ProgressBar() as bar:
+    ...     model = SparseBayesClassifier(kernel="rbf", gamma=2.0, callbacks=bar).fit(X, y)
+    >>> model.status_.converged
+    True
+    """
+
+    def __init__(self, console: Any = None) -> None:
+        try:
+            from rich.console import Console
+        except ImportError as error:
+            raise ImportError(
+                'ProgressBar needs the package rich: pip install "laconism[progress]".'
+            ) from error
+        self._console = Console(stderr=True) if console is None else console
+        self._spinner: Any = None
+        self._several = False
+
+    def __call__(self, record: Record) -> None:
+        """Show one iteration.
+
+        Parameters
+        ----------
+        record : Record
+            ``iteration, objective, active, seconds, output``.
+        """
+        if multiprocessing.parent_process() is not None or not self._console.is_terminal:
+            return
+        if record.iteration == 1:
+            # How many outputs there are is known once the second one starts.
+            self._several = record.output > 0
+        text = _describe(record, self._several)
+        if self._spinner is not None:
+            self._spinner.update(text)
+            return
+        from rich.control import Control
+        from rich.segment import ControlType
+
+        if record.iteration > 1:
+            # Up to the line of the iteration before. The cursor always rests below it, so that
+            # whatever is printed after the last iteration starts on a line of its own.
+            self._console.control(Control((ControlType.CURSOR_UP, 1), (ControlType.ERASE_IN_LINE, 2)))
+        self._console.print(text, no_wrap=True, overflow="ellipsis", highlight=False, markup=False)
+
+    def __enter__(self) -> Self:
+        spinner = self._console.status("fitting")
+        spinner.start()
+        self._spinner = spinner
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        spinner, self._spinner = self._spinner, None
+        spinner.stop()
+
+    def __repr__(self) -> str:
+        return "ProgressBar()"
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # there is one terminal: clones of an estimator share its line
+
+    def __reduce__(self) -> tuple[type[ProgressBar], tuple[()]]:
+        return type(self), ()  # neither locks nor threads can travel
+
+
+def _describe(record: Record, several: bool) -> str:
+    parts = [f"output {record.output}"] if several else []
+    parts += [
+        f"iteration {record.iteration}",
+        f"objective {record.objective:.4f}",
+        f"{record.active} active",
+        f"{record.seconds:.1f} s",
+    ]
+    return "   ".join(parts)

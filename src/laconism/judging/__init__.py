@@ -1,0 +1,1 @@
+"""How candidates are judged: left-out rows, comparisons, folds, calibration, prices."""

@@ -1,0 +1,39 @@
+"""One candidate on one fold: what was tried, and what came of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from .._protocols import Array, Index
+from .row_scores import RowScores
+
+
+class Trial(NamedTuple):
+    """One candidate on one fold; nothing is known of folds on which it was not tried."""
+
+    score: float = math.nan
+    kept: float = math.nan
+    fit_seconds: float = math.nan
+    score_seconds: float = math.nan
+    factor: float = 1.0  # of its variances, the same in all folds
+
+
+class Data(NamedTuple):
+    """The rows with their targets and weights."""
+
+    X: Any
+    y: Any
+    weight: Array
+
+    def rows(self, index: Index) -> Data:
+        """Return some of them."""
+        return Data(self.X[index], self.y[index], self.weight[index])
+
+
+class Tried(NamedTuple):
+    """What came of one candidate on one fold."""
+
+    said: RowScores
+    trial: Trial
+    scales: list[float]  # of the prior, one for each output, where they were learnt

@@ -1,0 +1,128 @@
+"""Feature scales as a wrapper around any kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._component import require
+from .._protocols import Array
+from ._base import Kernel
+from ._pairwise import as_float, is_sparse, scale_features, scale_pair
+
+
+class Scaled(Kernel):
+    """Any kernel with a scale for each feature, ``K(sqrt(theta) o (x - o), sqrt(theta) o (c - o))``.
+
+    A scale of zero removes its feature. With a ``spread`` features of long tails are squashed:
+    ``asinh((x - o) / spread)`` takes the place of ``x - o``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    scales : array-like of shape (p,)
+        The non-negative feature scales theta.
+    origin : array-like of shape (p,) or None, default=None
+        What counts as zero: inner products hang on it, distances do not. With an origin sparse
+        matrices become dense.
+    spread : array-like of shape (p,) or None, default=None
+        How far from the origin a feature begins to count by its logarithm; ``None`` is nowhere. Sparse
+        matrices become dense.
+
+    Examples
+    --------
+    >>> from laconism.kernels import RBF, Scaled
+    >>> kernel = Scaled(RBF(gamma=0.5), scales=[4.0, 0.0])
+    >>> kernel([[0.0, 7.0], [1.0, 8.0]], [[0.0, 9.0]]).round(3)
+    array([[1.   ],
+           [0.135]])
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        scales: ArrayLike,
+        origin: ArrayLike | None = None,
+        spread: ArrayLike | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.scales = scales
+        self.origin = origin
+        self.spread = spread
+
+    def check(self) -> None:
+        """Raise ``ValueError`` unless the scales are finite, not negative and one-dimensional."""
+        require(isinstance(self.kernel, Kernel), self, "kernel must be a kernel", self.kernel)
+        theta = np.asarray(self.scales)
+        allowed = theta.ndim == 1 and theta.dtype.kind in "fiu"
+        allowed = allowed and bool(np.all(np.isfinite(theta) & (theta >= 0)))
+        rule = "scales must be a list of finite numbers that are not negative"
+        require(allowed, self, rule, self.scales)
+        if self.origin is not None:
+            origin = np.asarray(self.origin)
+            fits = origin.shape == theta.shape and bool(np.isfinite(origin).all())
+            require(fits, self, "origin must be as many finite numbers as there are scales", self.origin)
+        if self.spread is not None:
+            spread = np.asarray(self.spread)
+            fits = spread.shape == theta.shape and bool(np.all(np.isfinite(spread) & (spread > 0)))
+            require(
+                fits, self, "spread must be as many positive numbers as there are scales", self.spread
+            )
+        self.kernel.check()
+
+    @property
+    def positive(self) -> bool:
+        """Whether the inner kernel is positive semi-definite."""
+        return self.kernel.positive
+
+    def slopes(self, X: Any, C: Any, w: Array) -> Array:
+        """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row, for a stationary kernel.
+
+        It is that along the features as they are seen: squashed, if they are.
+        """
+        inner: Any = self.kernel
+        scaled = scale_pair(*self._moved(X, C), self.scales)
+        return np.asarray(np.sqrt(self.scales) * inner.slopes(*scaled, w))
+
+    def __call__(self, X: Any, C: Any) -> Array:
+        """Return the inner kernel at the scaled features."""
+        return self.kernel(*scale_pair(*self._moved(X, C), self.scales))
+
+    def diag(self, X: Any) -> Array:
+        """Return the inner diagonal at the scaled features."""
+        return self.kernel.diag(scale_features(self._moved(X, X)[0], self.scales))
+
+    def gradient(self, X: Any, C: Any, W: Any) -> Array:
+        """Return ``sum_ij W_ij d K(x_i, c_j) / d scales_k``, of shape (p,)."""
+        return self.kernel.scale_gradient(*self._moved(X, C), self.scales, W)
+
+    def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
+        """Return the gradient for scales ``theta`` on top of the kernel's own."""
+        scales = np.asarray(self.scales, dtype=np.float64)
+        if self.origin is not None:  # which theta would have to move as well
+            raise ValueError("Scaled: no scales fit on top of an origin; centre the features instead.")
+        if self.spread is not None:
+            raise ValueError("Scaled: no scales fit on top of a spread; squash the features instead.")
+        # the inner kernel sees theta * scales: the chain rule gives the factor
+        return scales * self.kernel.scale_gradient(X, C, np.asarray(theta) * scales, W)
+
+    def _moved(self, X: Any, C: Any) -> tuple[Any, Any]:
+        """Return both as seen from the origin; they stay the same object if they were."""
+        if self.origin is None and self.spread is None:
+            return X, C
+        A = self._seen(X)
+        return A, A if C is X else self._seen(C)
+
+    def _seen(self, X: Any) -> Array:
+        A = as_float(X)
+        A = A.toarray() if is_sparse(A) else A
+        if self.origin is not None:
+            A = A - np.asarray(self.origin, dtype=A.dtype)
+        return np.asarray(A if self.spread is None else squash(A, self.spread))
+
+
+def squash(A: Array, spread: ArrayLike) -> Array:
+    """Return ``asinh(a / spread)``: straight about zero, a logarithm far away."""
+    return np.asarray(np.arcsinh(A / np.asarray(spread, dtype=A.dtype)))

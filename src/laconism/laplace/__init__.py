@@ -1,0 +1,1 @@
+"""Gaussian approximations of a posterior: the mode, one shared precision, moment matching."""

@@ -1,0 +1,162 @@
+"""The most probable weights under given precisions, and the evidence for those precisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from .._protocols import Array, Likelihood
+from ..linalg import Quadratic, Ridge, ridge
+from ..magnitude import LARGEST
+from ..solvers import Problem
+from ..solvers.problem import lifted
+
+# Newton's method on a concave function: these bounds are for what rounding may do to it.
+_STEPS, _HALVINGS = 100, 30
+# How many times as far as it would a step goes at the most: where rows are classified well the curvature
+# gives way, and Newton's method takes many short steps; to look further ahead costs no solve.
+_FURTHEST = 16.0
+# It ends when the next step would gain less than this many nats: the determinant is of first order in
+# what is missing, the square root of this.
+_GAIN = 1e-16
+# What a step promises below this part of the value is lost in its rounding.
+_ROUNDING = 1e-16
+# The least degrees of freedom that a residual is credited with, as a part of the observations.
+_LEFT = 0.1
+# The least curvature of a row as a part of its own slope, for when all are saturated: no target beyond
+# what may be squared.
+_SHORTEST = 1 / LARGEST
+
+Solve = Callable[..., Ridge]
+
+
+@dataclass(frozen=True)
+class Mode:
+    r"""Laplace's approximation at the mode of :math:`p(w \mid y, \alpha)`, exact for Gaussian noise.
+
+    ``objective`` is the log evidence
+    :math:`\log p(y \mid w) - \tfrac12\sum\alpha_k w_k^2 - \tfrac12\log|I + DGD|`, with an intercept
+    of flat prior integrated out as well.
+    """
+
+    problem: Problem
+    alpha: Array
+    likelihood: Likelihood
+    w: Array
+    b: float
+    f: Array
+    slope: Array  # of the log-likelihood in f
+    r: Array  # weight times minus its second derivative
+    ridge: Ridge
+    objective: float
+
+    @cached_property
+    def well_determined(self) -> Array:
+        """How far the data settle each weight, ``1 - alpha Sigma_kk``."""
+        return self.ridge.well_determined()
+
+    @property
+    def posterior(self) -> Ridge:
+        """Mode and curvature of the posterior."""
+        return replace(self.ridge, weights=self.w, intercept=self.b)
+
+    @property
+    def noise_unidentified(self) -> bool:
+        """Whether kernels are so many that the noise they leave is no evidence of how much there is.
+
+        Kernels on all rows can pass through all targets. With half as many effective parameters as
+        observations a regression is on its way there: its evidence still rises, at the price of the
+        predictions. Fewer columns than that are what there is; classes have no noise to lose.
+        """
+        free = self.ridge.n_well_determined + self.problem.intercept
+        learns = self.problem.kernels and self.refit() is not self.likelihood
+        return learns and 2 * free > float(self.problem.weight.sum())
+
+    @property
+    def target(self) -> Array:
+        """Target of the Gaussian with the likelihood's own slope and curvature."""
+        return np.asarray(self.f + self.problem.weight * self.slope / self.r)
+
+    def quadratic(self) -> Quadratic:
+        """Return the log-likelihood around the mode as a quadratic in the weights."""
+        return Quadratic.of(self.problem.design, self.r, self.target, intercept=self.problem.intercept)
+
+    def refit(self) -> Likelihood:
+        """Return the likelihood with its own parameters re-estimated."""
+        return refit_by_degrees(self.problem, self.likelihood, self.f, self.ridge.n_well_determined)
+
+
+def refit_by_degrees(
+    problem: Problem, likelihood: Likelihood, f: Array, n_well_determined: float
+) -> Likelihood:
+    r"""Return the likelihood re-estimated from the residual and its degrees of freedom.
+
+    MacKay's :math:`\sigma^2 = \sum(y - f)^2/(n - \sum\gamma)`: at a fixed point this is the mean of
+    :math:`(y - f)^2 + v`, which is what is handed over.
+    """
+    total = float(problem.weight.sum())
+    free = n_well_determined + problem.intercept
+    # With hardly an observation more than parameters there is no evidence to divide by.
+    left = max(total - free, _LEFT * total)
+    v = float(problem.weight @ likelihood.squares(problem.y, f)) / total * (total - left) / left
+    return likelihood.refit(problem.y, f, problem.weight, free, v)
+
+
+def own_precision(slope: Array, curvature: Array) -> Array:
+    """Return the precision of the Gaussian with the likelihood's own slope and curvature, never zero."""
+    return np.maximum(lifted(curvature), _SHORTEST * np.abs(slope))
+
+
+def find_mode(
+    problem: Problem,
+    alpha: Array,
+    likelihood: Likelihood,
+    w: Array,
+    b: float,
+    gain: float = _GAIN,
+    solve: Solve = ridge,
+) -> Mode:
+    """Return the mode, by Newton's method from ``w`` and ``b`` until a step gains less than ``gain``.
+
+    Each step is a ridge problem, which ``solve`` solves.
+    """
+    y, weight = problem.y, problem.weight
+    f = problem.latent(w, b)
+    log_p, slope, curvature = likelihood.evaluate(y, f)
+    value = float(weight @ log_p) - 0.5 * float(alpha @ w**2)
+    last = False
+    for _ in range(_STEPS):
+        r = weight * own_precision(slope, curvature)
+        target = f + weight * slope / r
+        answer = solve(problem.design, r, target, 1 / alpha, intercept=problem.intercept)
+        dw, db = answer.weights - w, answer.intercept - b
+        df = problem.latent(dw, db)
+        promise = float((weight * slope) @ df) - float((alpha * w) @ dw)
+        if last or promise <= gain:
+            break
+        last = promise <= _ROUNDING * abs(value)  # one more, and the value cannot tell
+        for halving in range(_HALVINGS):
+            step = 0.5**halving
+            parts = likelihood.evaluate(y, f + step * df)
+            new = float(weight @ parts[0]) - 0.5 * float(alpha @ (w + step * dw) ** 2)
+            if new >= value:
+                break
+        else:
+            break  # rounding has the last word
+        while halving == 0 and step < _FURTHEST:
+            further = likelihood.evaluate(y, f + 2 * step * df)
+            beyond = float(weight @ further[0]) - 0.5 * float(alpha @ (w + 2 * step * dw) ** 2)
+            if not beyond > new:
+                break
+            step, parts, new = 2 * step, further, beyond
+        w, b, f, value = w + step * dw, b + step * db, f + step * df, new
+        before, (log_p, slope, curvature) = curvature, parts
+        if halving == 0 and np.array_equal(curvature, before):
+            break  # a quadratic: the step has led to its maximum
+    evidence = value - 0.5 * answer.log_det
+    if problem.intercept:
+        evidence += 0.5 * float(np.log(2 * np.pi) - np.log(r.sum()))
+    return Mode(problem, alpha, likelihood, w, b, f, slope, r, answer, evidence)

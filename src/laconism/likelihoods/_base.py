@@ -1,0 +1,74 @@
+"""What all likelihoods share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+import numpy as np
+from scipy.special import logsumexp
+
+from .._component import Component
+from .._protocols import Array, Seed
+
+# Of the Gauss-Hermite rule: exact for polynomials of twice the degree.
+_NODES = 64
+
+
+class Likelihood(Component, ABC):
+    r"""The distribution of a target given its latent ``f ~ N(m, v)``.
+
+    The methods belong together: the Gaussian with target :math:`z` and precision :math:`r` touches
+    the bound, which is the law :math:`\partial\,\mathrm{bound}/\partial m = r(z-m)`,
+    :math:`\partial\,\mathrm{bound}/\partial v = -r/2`, and at ``v = 0`` the bound is the log
+    probability itself (:func:`laconism.testing.check_likelihood`).
+    """
+
+    concave = True  # whether the logarithm of the probability is, in the latent
+
+    @abstractmethod
+    def log_prob(self, y: Array, f: Array) -> Array:
+        """Return ``log p(y | f)``."""
+
+    @abstractmethod
+    def bound(self, y: Array, m: Array, v: Array) -> Array:
+        """Return a lower bound of ``E[log p(y | f)]``."""
+
+    @abstractmethod
+    def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        """Return target ``z`` and precision ``r`` of the touching Gaussian."""
+
+    @abstractmethod
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
+        """Return the first derivative of ``log_prob`` in ``f`` and minus the second."""
+
+    def evaluate(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        """Return ``log_prob`` and both ``derivatives`` at once, for those that share their cost."""
+        return self.log_prob(y, f), *self.derivatives(y, f)
+
+    def first_target(self, y: Array) -> Array:
+        """Return what the first least-squares fit is made to."""
+        return y
+
+    def predictive(self, y: Array, m: Array, v: Array) -> Array:
+        """Return ``log p(y)`` for a latent ``f ~ N(m, v)``: by quadrature, unless one knows better."""
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+        f = np.asarray(m)[..., None] + np.sqrt(np.asarray(v))[..., None] * nodes
+        log_p = self.log_prob(np.asarray(y)[..., None], f)
+        return np.asarray(logsumexp(log_p, axis=-1, b=weights / weights.sum()))
+
+    @abstractmethod
+    def sample(self, f: Array, rng: Seed) -> Array:
+        """Draw a target for each latent; lets :mod:`laconism.testing` check any likelihood."""
+
+    def squares(self, y: Array, f: Array) -> Array:
+        """Return the squared residuals, each times the part with which it counts: most count fully."""
+        return np.asarray((y - f) ** 2)
+
+    def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
+        """Return the likelihood with its own parameters re-estimated; most have none."""
+        return self
+
+    def hold(self) -> Self:
+        """Return the likelihood with its own parameters held where they are; most have none."""
+        return self

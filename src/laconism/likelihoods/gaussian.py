@@ -1,0 +1,109 @@
+"""The Gaussian likelihood of regression."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from scipy.special import ndtri
+
+from .._protocols import Array, Seed
+from ._noise import Noise, least_noise
+
+# With less than one observation to go by, what the latent does not know feeds on itself: no noise is
+# larger than this multiple of what is seen.
+_MOST = 5.0
+
+
+class Gaussian(Noise):
+    r"""Gaussian likelihood, :math:`y \sim \mathcal N(f, \sigma^2)`.
+
+    Its noise variance is re-estimated as :math:`\sigma^2 = \|y - f\|^2/n`, eq. (3) of [F01]_, but never
+    below a thousandth of the target's variance while the model has half as many columns as there are
+    rows: a model that interpolates is no evidence that there is no noise.
+
+    Parameters
+    ----------
+    noise : float, default=1.0
+        Variance of the noise.
+    estimate : bool, default=True
+        Whether :meth:`refit` re-estimates it; ``False`` keeps ``noise`` as given.
+    floor : float, default=1e-12
+        The least that an estimate may be, as a part of the target's variance; the default is what a
+        double can tell from zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconism.likelihoods import Gaussian
+    >>> y, f = np.array([1.0, 3.0, 2.0, 0.0]), np.array([0.0, 1.0, 3.0, 1.0])
+    >>> Gaussian().refit(y, f, np.ones(4), 1)
+    Gaussian(noise=1.75)
+
+    References
+    ----------
+    .. [F01] M. Figueiredo, Adaptive sparseness using Jeffreys prior, NIPS 2001.
+    """
+
+    def __init__(self, noise: float = 1.0, estimate: bool = True, floor: float = 1e-12) -> None:
+        self.noise = noise
+        self.estimate = estimate
+        self.floor = floor
+
+    @property
+    def variance(self) -> float:
+        """Its noise."""
+        return float(self.noise)
+
+    @property
+    def information(self) -> float:
+        """One over the variance."""
+        return float(1 / self.noise)
+
+    def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
+        """Return the likelihood with the noise variance at its maximum, eq. (3) of [F01]."""
+        if not self.estimate:
+            return self
+        total = weight.sum()
+        spread = weight @ (y - weight @ y / total) ** 2 / total
+        size = float(np.abs(y).max(initial=0.0))
+        least = least_noise(spread, size, self.floor, 2 * n_columns >= total)
+        seen = weight @ (y - f) ** 2 / total
+        noise = max(min(seen + v, _MOST * max(seen, spread)), least)
+        return type(self)(noise=float(noise), estimate=True, floor=self.floor)
+
+    def hold(self) -> Self:
+        """Return the likelihood with this noise variance, no longer re-estimated."""
+        return type(self)(noise=self.noise, estimate=False)
+
+    def log_prob(self, y: Array, f: Array) -> Array:
+        """Return the log density."""
+        s2 = self.noise
+        return np.asarray(-0.5 * (np.log(2 * np.pi * s2) + (y - f) ** 2 / s2))
+
+    def bound(self, y: Array, m: Array, v: Array) -> Array:
+        """Return the expected log density, which is exact."""
+        return self.log_prob(y, m) - np.asarray(v) / (2 * self.noise)
+
+    def predictive(self, y: Array, m: Array, v: Array) -> Array:
+        """Return the log density of each target, with the latent's variance added to the noise's."""
+        s2 = self.noise + np.asarray(v)
+        return np.asarray(-0.5 * (np.log(2 * np.pi * s2) + (y - m) ** 2 / s2))
+
+    def half_width(self, v: Array, coverage: float) -> Array:
+        """Return a multiple of the deviation of latent and noise together."""
+        return np.asarray(np.sqrt(self.noise + np.asarray(v)) * ndtri(0.5 + coverage / 2))
+
+    def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        """Return the target itself and the precision of the noise."""
+        return np.asarray(y, dtype=float), np.full_like(m, 1 / self.noise, dtype=float)
+
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
+        """Return ``(y - f) / noise`` and ``1 / noise``."""
+        r = 1 / self.noise
+        return (y - f) * r, np.full_like(f, r, dtype=float)
+
+    def sample(self, f: Array, rng: Seed) -> Array:
+        """Draw a target for each latent."""
+        generator = np.random.default_rng(rng)
+        return np.asarray(f + np.sqrt(self.noise) * generator.normal(size=np.shape(f)))

@@ -1,0 +1,63 @@
+"""The logistic likelihood of two classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._protocols import Array
+from ..special import expit, jaakkola_weight, log_expit, logistic_normal_logit
+from ._binary import Binary
+
+
+class Logistic(Binary):
+    r"""Logistic likelihood, :math:`P(y = 1 \mid f) = \sigma(f)`; labels are -1, +1.
+
+    The touching Gaussian is Jaakkola and Jordan's with :math:`\xi^2 = m^2 + v`: precision
+    :math:`\tanh(\xi/2)/(2\xi)` and bound :math:`\log\sigma(\xi) + (y m - \xi)/2`, [JJ00]_.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconism.likelihoods import Logistic
+    >>> Logistic().log_prob(np.array([1.0, -1.0]), np.array([0.0, 3.0])).round(3)
+    array([-0.693, -3.049])
+
+    References
+    ----------
+    .. [JJ00] T. Jaakkola, M. Jordan, Bayesian parameter estimation via variational methods, Statistics
+       and Computing 10, 2000.
+    """
+
+    def log_prob(self, y: Array, f: Array) -> Array:
+        """Return ``log sigmoid(y f)``."""
+        return np.asarray(log_expit(y * f))
+
+    def bound(self, y: Array, m: Array, v: Array) -> Array:
+        """Return ``log sigmoid(xi) + (y m - xi) / 2`` with ``xi = sqrt(m^2 + v)``."""
+        xi = np.sqrt(np.asarray(m) ** 2 + v)
+        return np.asarray(log_expit(xi) + (y * m - xi) / 2)
+
+    def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        """Return ``y / (2 r)`` and ``r = tanh(xi/2) / (2 xi)``."""
+        r = jaakkola_weight(np.sqrt(np.asarray(m) ** 2 + v))
+        return y / (2 * r), r
+
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
+        """Return ``y sigmoid(-y f)`` and ``sigmoid(f) sigmoid(-f)``."""
+        return np.asarray(y * expit(-y * f)), np.asarray(expit(f) * expit(-f))
+
+    def evaluate(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        """Return ``log_prob`` and both ``derivatives`` from one exponential."""
+        t = y * f
+        small = np.exp(-np.abs(t))
+        large = 1 / (1 + small)  # sigmoid(|t|)
+        log_p = np.minimum(t, 0.0) - np.log1p(small)
+        return log_p, y * np.where(t > 0, small * large, large), small * large * large
+
+    def moderate(self, m: Array, v: Array) -> Array:
+        """Return the log-odds of the integrated probability, by quadrature."""
+        return logistic_normal_logit(m, v)
+
+    def log_link(self, t: Array) -> Array:
+        """Return ``log sigmoid(t)``."""
+        return np.asarray(log_expit(t))

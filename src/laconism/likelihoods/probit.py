@@ -1,0 +1,59 @@
+"""The probit likelihood of two classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._protocols import Array
+from ..special import log_probit, probit_curvature, probit_parts, probit_ratio
+from ._binary import Binary
+
+
+class Probit(Binary):
+    r"""Probit likelihood, :math:`P(y = 1 \mid f) = \Phi(f)`, eq. (2) of [FJ01]_; labels are -1, +1.
+
+    The hidden :math:`z = f + \mathcal N(0, 1)` of the papers makes the touching Gaussian: precision 1
+    and the truncated mean of eq. (6) as target, so the bound is :math:`\log\Phi(y m) - v/2`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconism.likelihoods import Probit
+    >>> Probit().log_prob(np.array([1.0, -1.0]), np.array([0.0, 3.0])).round(3)
+    array([-0.693, -6.608])
+
+    References
+    ----------
+    .. [FJ01] M. Figueiredo, A. Jain, Bayesian learning of sparse classifiers, CVPR 2001.
+    """
+
+    def log_prob(self, y: Array, f: Array) -> Array:
+        """Return ``log Phi(y f)``."""
+        return log_probit(y * f)
+
+    def bound(self, y: Array, m: Array, v: Array) -> Array:
+        """Return ``log Phi(y m) - v/2``."""
+        return log_probit(y * m) - np.asarray(v) / 2
+
+    def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        """Return the truncated mean, eq. (6) of [FJ01], and precision 1."""
+        m = np.asarray(m, dtype=float)
+        return m + y * probit_ratio(y * m), np.ones_like(m)
+
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
+        """Return ``y rho`` and ``rho (rho + y f)`` with ``rho = phi/Phi`` at ``y f``."""
+        t = y * f
+        return y * probit_ratio(t), probit_curvature(t)
+
+    def evaluate(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        """Return ``log_prob`` and both ``derivatives`` from one special function."""
+        log_p, ratio, curvature = probit_parts(y * f)
+        return log_p, y * ratio, curvature
+
+    def moderate(self, m: Array, v: Array) -> Array:
+        r"""Return :math:`t = m/\sqrt{1+v}`: :math:`\Phi(t) = \int\Phi(f)\,\mathcal N(f\mid m,v)\,df`."""
+        return np.asarray(m / np.sqrt(1 + np.asarray(v)))
+
+    def log_link(self, t: Array) -> Array:
+        """Return ``log Phi(t)``."""
+        return log_probit(t)

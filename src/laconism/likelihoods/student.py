@@ -1,0 +1,277 @@
+"""Noise with heavy tails: regression that a few wild targets do not lead astray."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import digamma, erf, gammaln, lambertw, logsumexp, ndtri
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from .._component import is_positive, require
+from .._protocols import Array, Seed
+from ._noise import Noise, least_noise, median, robust_spread
+
+# Between tails of a finite variance and what no data tell from a Gaussian. Heavier ones suit Cauchy's
+# noise no better, and outliers among Gaussian noise worse: they believe too little of what is not one.
+_FROM, _TO = 2.5, 100.0
+# With fewer rows than so many for each column it may pass through some of them, and the others look
+# like outliers for that: then tails are no heavier than this.
+_ROWS_A_COLUMN, _FROM_CROWDED = 8, 4.0
+# The part by which a re-estimate has to differ.
+_NEAR = 1e-8
+# Newton's method for the scale, in its logarithm: steps at the most, and when the last one was made.
+_STEPS, _SAME = 100, 1e-12
+# As for Gaussian noise: what the latent does not know is no more than this multiple of what varies.
+_MOST = 5.0
+# Nodes of the integral over the precision, the nats below the top at which it ends, and the part of a
+# squared residual below which the latent's variance does not change its density.
+_NODES, _DEPTH, _NOTHING = 160, 34.0, 1e-10
+# Of an interval, until its end is known to the last digits.
+_HALVINGS = 50
+
+
+class Student(Noise):
+    r"""Student-t likelihood, :math:`y = f + \sigma t_\nu`: a few targets may be anywhere.
+
+    A Gaussian whose precision differs from row to row, :math:`y \sim \mathcal N(f, \sigma^2/\tau)`,
+    :math:`\tau \sim \mathrm{Gamma}(\nu/2, \nu/2)`. The touching Gaussian has the row's expected
+    precision, :math:`(\nu + 1)/(\nu\sigma^2 + (y - m)^2 + v)` [LLT89]_: the further out, the less a
+    target counts. Scale and degrees of freedom are re-estimated together at their maximum, so that
+    without outliers it becomes a Gaussian.
+
+    Parameters
+    ----------
+    df : float, default=4.0
+        Degrees of freedom :math:`\nu`: 1 is Cauchy's noise, many are a Gaussian's.
+    noise : float, default=1.0
+        The squared scale :math:`\sigma^2`.
+    estimate : bool, default=True
+        Whether :meth:`refit` re-estimates the scale; ``False`` keeps both as given.
+    estimate_df : bool, default=True
+        Whether it re-estimates the degrees of freedom too, between 2.5 (or ``df``, if less) and 100.
+    floor : float, default=1e-12
+        The least that an estimate of the noise may be, as a part of the target's variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconism.likelihoods import Student
+    >>> y, f = np.array([0.1, -0.2, 0.1, 40.0]), np.zeros(4)
+    >>> _, r = Student(df=3.0).surrogate(y, f, np.zeros(4))
+    >>> r.round(3)
+    array([1.329, 1.316, 1.329, 0.002])
+
+    References
+    ----------
+    .. [LLT89] K. Lange, R. Little, J. Taylor, Robust statistical modeling using the t distribution,
+       Journal of the American Statistical Association 84, 1989.
+    """
+
+    concave = False
+
+    def __init__(
+        self,
+        df: float = 4.0,
+        noise: float = 1.0,
+        estimate: bool = True,
+        estimate_df: bool = True,
+        floor: float = 1e-12,
+    ) -> None:
+        self.df = df
+        self.noise = noise
+        self.estimate = estimate
+        self.estimate_df = estimate_df
+        self.floor = floor
+
+    def check(self) -> None:
+        """Raise unless ``df`` and ``noise`` are positive."""
+        super().check()
+        require(is_positive(self.df), self, "df must be a positive number", self.df)
+
+    @property
+    def _level(self) -> float:
+        """The log density at no residual."""
+        half = self.df / 2
+        level = gammaln(half + 0.5) - gammaln(half) - 0.5 * np.log(np.pi * self.df * self.noise)
+        return float(level)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the Gaussian that has as much of the noise within two deviations.
+
+        Its own may be infinite, and says nothing of intervals.
+        """
+        return float(self.noise * (student.isf(norm.sf(2.0), self.df) / 2) ** 2)
+
+    @property
+    def information(self) -> float:
+        """Fisher's information of a target about its latent."""
+        return float((self.df + 1) / (self.df + 3) / self.noise)
+
+    def squares(self, y: Array, f: Array) -> Array:
+        """Return the squared residuals times the part that each counts with."""
+        away = np.asarray(y - f) ** 2
+        return np.asarray((self.df + 1) * away / (self.df + away / self.noise))
+
+    # ---- the noise itself -----------------------------------------------------------------
+
+    def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
+        """Return the likelihood with scale and degrees of freedom at the maximum of its bound."""
+        if not self.estimate:
+            return self
+        total, spread = float(weight.sum()), robust_spread(y, weight)
+        least = least_noise(spread, median(np.abs(y), weight), self.floor, 2 * n_columns >= total)
+        # In units of the target's own spread nothing overflows.
+        unit = max(spread, least)
+        known = min(v, _MOST * unit)
+        q = np.maximum(((y - f) / np.sqrt(unit)) ** 2 + known / unit, 0.0)
+        share = weight / total
+        df, start = float(self.df), self.noise / unit
+        if self.estimate_df:
+            crowded = _ROWS_A_COLUMN * n_columns > total
+            # The present one is always among them, so that no estimate is worse than what it replaces.
+            heaviest = _FROM_CROWDED if crowded else _FROM
+            df = _best_df(q, share, start, (min(heaviest, df), max(_TO, df)))
+        noise = max(_best_scale(q, share, df, start) * unit, least)
+        if max(abs(df / self.df - 1), abs(noise / self.noise - 1)) < _NEAR:
+            df, noise = self.df, self.noise  # an answer that is there does not move by its rounding
+        return type(self)(df, float(noise), True, self.estimate_df, self.floor)
+
+    def hold(self) -> Self:
+        """Return the likelihood with this scale and these degrees of freedom, no longer re-estimated."""
+        return type(self)(self.df, self.noise, estimate=False)
+
+    # ---- the likelihood -------------------------------------------------------------------
+
+    def log_prob(self, y: Array, f: Array) -> Array:
+        """Return the log density."""
+        return self.bound(y, f, np.zeros(()))
+
+    def bound(self, y: Array, m: Array, v: Array) -> Array:
+        """Return the log density at the root of the mean squared residual: the logarithm is concave."""
+        away = np.asarray((y - m) ** 2 + v)
+        return np.asarray(self._level - 0.5 * (self.df + 1) * np.log1p(away / (self.df * self.noise)))
+
+    def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        """Return the target itself and its expected precision [LLT89]."""
+        away = np.asarray((y - m) ** 2 + v)
+        r = (self.df + 1) / (self.df * self.noise + away)
+        return np.broadcast_to(y, away.shape).astype(float), r
+
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
+        """Return both; the second is negative where a target is so far out that it counts less."""
+        away = np.asarray(y - f)
+        near = self.df * self.noise
+        r = (self.df + 1) / (near + away**2)
+        return np.asarray(r * away), np.asarray(r * ((near - away**2) / (near + away**2)))
+
+    def predictive(self, y: Array, m: Array, v: Array) -> Array:
+        r"""Return the log density of each target, latent and precision integrated out.
+
+        Given :math:`\tau` the target is Gaussian with the variance :math:`v + \sigma^2/\tau`; the
+        integral over :math:`\log\tau` is a sum at even steps, exact but for what decays beyond them.
+        """
+        y, m, v = np.broadcast_arrays(*(np.asarray(part, dtype=float) for part in (y, m, v)))
+        away, half = (y - m) ** 2, self.df / 2
+        far = v <= _NOTHING * (away + self.noise)
+        density = self.log_prob(y, m)
+        if far.all():
+            return density
+        q, v = away[~far], v[~far]
+        # Beyond these the posterior of tau without v, and its prior, have nothing left.
+        low = np.log((self.df + 1) / (self.df + q / self.noise)) + _end(half + 0.5, 0)
+        high = _end(half, -1)
+        step = (high - low) / (_NODES - 1)
+        x = low[:, None] + step[:, None] * np.arange(_NODES)
+        s2 = v[:, None] + self.noise * np.exp(-x)
+        log_p = half * (x - np.exp(x)) - 0.5 * (np.log(2 * np.pi * s2) + q[:, None] / s2)
+        level = half * np.log(half) - gammaln(half)
+        out = np.array(density)
+        out[~far] = logsumexp(log_p, axis=1) + np.log(step) + level
+        return out
+
+    def half_width(self, v: Array, coverage: float) -> Array:
+        """Return the quantile of latent and noise together, by halving the interval it is in."""
+        half = self.df / 2
+        x = np.linspace(_end(half, 0), _end(half, -1), _NODES)
+        part = np.exp(half * (x - np.exp(x)) - logsumexp(half * (x - np.exp(x))))
+        scale = np.sqrt(2 * (np.asarray(v, dtype=float)[..., None] + self.noise * np.exp(-x)))
+        # In the unit of both together no sum is wider than its parts one after the other.
+        unit = np.sqrt(self.noise + np.asarray(v, dtype=float))
+        widest = student.isf((1 - coverage) / 4, self.df) + ndtri(0.75 + coverage / 4)
+        low, high = np.zeros_like(unit), np.full_like(unit, widest)
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            inside = (part * erf((middle * unit)[..., None] / scale)).sum(axis=-1) < coverage
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        return np.asarray(0.5 * (low + high) * unit)
+
+    def sample(self, f: Array, rng: Seed) -> Array:
+        """Draw a target for each latent."""
+        generator = np.random.default_rng(rng)
+        return np.asarray(f + np.sqrt(self.noise) * generator.standard_t(self.df, size=np.shape(f)))
+
+
+def _end(shape: float, branch: int) -> float:
+    """Return where ``shape * (x + 1 - exp(x))`` has fallen to the depth, on the left or on the right."""
+    below = 1 + _DEPTH / shape
+    if below > 700:  # then the left end is where the line is
+        return -below if branch == 0 else float(np.log(below + np.log(below)))
+    return float(-below - lambertw(-np.exp(-below), branch).real)
+
+
+def _best_scale(q: Array, share: Array, df: float, start: float) -> float:
+    r"""Return the squared scale of squared residuals for given degrees of freedom.
+
+    The root of :math:`\overline{(\nu+1)q/(\nu s + q)} = 1`, which falls from
+    :math:`(\nu + 1)` times the part of residuals that are not zero; zero if that is less than one.
+    """
+    some = q > 0
+    if (df + 1) * float(share[some].sum()) <= 1:
+        return 0.0
+    q, share = q[some], share[some]
+    # In log s it is a falling, bounded curve: Newton's method within the bracket that it closes in.
+    low, high = np.log(q.min() / df) - 40.0, np.log(q.max()) + 40.0
+    x = float(np.clip(np.log(max(start, np.finfo(float).tiny)), low, high))
+    for _ in range(_STEPS):
+        part = q / (df * np.exp(x) + q)
+        over = (df + 1) * float(share @ part) - 1
+        low, high = (x, high) if over > 0 else (low, x)
+        slope = (df + 1) * float(share @ (part * (1 - part)))
+        new = x + over / slope if slope > 0 else np.inf
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        x, moved = float(new), abs(new - x)
+        if moved <= _SAME:
+            break
+    return float(np.exp(x))
+
+
+def _best_df(q: Array, share: Array, start: float, ends: tuple[float, float]) -> float:
+    """Return the degrees of freedom that make squared residuals most probable, with the best scale.
+
+    They are between these ends.
+    """
+    scale = start
+
+    def slope(log_df: float) -> float:
+        # By the envelope theorem the scale, at its best, does not move the slope.
+        nonlocal scale
+        df = float(np.exp(log_df))
+        best = _best_scale(q, share, df, scale)
+        if best <= 0:
+            return 1.0  # with so many residuals of zero: towards where it has a scale
+        scale = best
+        away = q / (df * best)
+        level = digamma((df + 1) / 2) - digamma(df / 2) - 1 / df
+        return float(level + share @ ((df + 1) / df * away / (1 + away) - np.log1p(away)))
+
+    low, high = float(np.log(ends[0])), float(np.log(ends[1]))
+    if slope(high) >= 0:
+        return ends[1]
+    if slope(low) <= 0:
+        return ends[0]
+    return float(np.exp(brentq(slope, low, high, xtol=1e-9)))

@@ -1,0 +1,413 @@
+"""Weighted ridge regression, primal and dual: the only place that factorises a matrix.
+
+Everything is written in ``D = sqrt(variance)``, never in precisions: the matrix that is factorised is
+``I + D G D``, whose eigenvalues are at least one, and a weight of prior variance zero stays exactly
+zero without an epsilon (eq. (16) of [FJ01]).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import blas, lapack
+from scipy.sparse import issparse
+
+from ._protocols import Array, Design, Index
+
+# Entries of a block of rows that is worked on while it is in the cache.
+_IN_CACHE = 2**16
+# Numbers that a result nobody keeps may hold at a time: 128 megabytes.
+_IN_MEMORY = 2**24
+# Entries of the columns that are held at once where rows are worked on a block at a time: 32 megabytes.
+BLOCK_ENTRIES = 1 << 22
+# With a diagonal below this nothing large cancels: the inverse of the root is as good as a solve.
+_TAME = 1e6
+# One over the condition at which half of a double's digits are gone.
+_SINGULAR = 1e-8
+
+
+def as_dense(X: Any) -> Any:
+    """Return the rows as an array of doubles."""
+    sparse: bool = issparse(X)
+    return np.asarray(X.toarray() if sparse else X, dtype=np.float64)
+
+
+def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Yield slices of rows whose columns together hold no more than ``BLOCK_ENTRIES`` numbers."""
+    step = max(1, BLOCK_ENTRIES // max(n_columns, 1))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def _cholesky(matrix: Array) -> tuple[Array, bool]:
+    """Return the lower Cholesky factor and whether the matrix had none.
+
+    LAPACK is called directly here and below: most matrices of a sparse model are so small that the
+    checks of the friendly wrappers would cost ten times the factorisation.
+    """
+    if not matrix.size:
+        return matrix, False
+    lower, info = lapack.dpotrf(matrix, lower=1, clean=1)
+    return np.asarray(lower), info != 0
+
+
+def _backward(lower: Array, b: Array) -> Array:
+    """Return ``L^-T b``."""
+    return np.asarray(lapack.dtrtrs(lower, b, lower=1, trans=1)[0]) if b.size else b.copy()
+
+
+def _forward(lower: Array, b: Array) -> Array:
+    """Solve with a lower triangular matrix."""
+    if not b.size:
+        return b
+    if b.ndim == 2 and b.flags.c_contiguous and lower.diagonal().all():
+        # X' L' = B' needs no copy into the order of Fortran, half of the time for a wide matrix.
+        return np.asarray(blas.dtrsm(1.0, lower, b.T, side=1, lower=1, trans_a=1).T)
+    return np.asarray(lapack.dtrtrs(lower, b, lower=1)[0])
+
+
+class Factor:
+    """A symmetric matrix whose eigenvalues are at least one, factorised.
+
+    Cholesky; where rounding has made the matrix indefinite (eigenvalues spread over more than
+    sixteen decades), its eigenvalues are put back to where they must be.
+    """
+
+    def __init__(self, matrix: Array) -> None:
+        lower, failed = _cholesky(matrix)
+        self._lower = None if failed else lower
+        self._tame = not failed and matrix.diagonal().max(initial=0.0) <= _TAME
+        if failed:
+            values, self._vectors = symmetric_eigen(matrix)
+            self._values = np.maximum(values, 1.0)
+
+    def whiten(self, b: Array) -> Array:
+        """Return ``h`` with ``h'h = b' M^-1 b``, column by column."""
+        if self._lower is not None:
+            return _forward(self._lower, b)
+        return np.asarray(((self._vectors.T @ b).T / np.sqrt(self._values)).T)
+
+    @cached_property
+    def inverse_root(self) -> Array:
+        """``H`` with ``H'H = M^-1``."""
+        if self._lower is None:
+            return self.whiten(np.eye(self._values.size))
+        return np.asarray(lapack.dtrtri(self._lower, lower=1)[0]) if self._lower.size else self._lower
+
+    def squares(self, b: Array) -> Array:
+        """Return ``b' M^-1 b`` for each column, a block at a time so that it stays in the cache."""
+        found, root = np.empty(b.shape[1]), np.asfortranarray(self.inverse_root)
+        step = max(1, 8 * _IN_CACHE // max(b.shape[0], 1))
+        for start in range(0, b.shape[1], step):
+            h = b[:, start : start + step].copy()
+            if self._tame:  # a product is twice as fast as a solve
+                h = blas.dtrmm(1.0, root, h.T, side=1, lower=1, trans_a=1, overwrite_b=1).T
+            else:
+                h = self.whiten(h)
+            found[start : start + step] = np.einsum("ij,ij->j", h, h)
+        return found
+
+    def solve(self, b: Array) -> Array:
+        """Return ``M^-1 b``."""
+        if self._lower is not None:
+            return np.asarray(lapack.dpotrs(self._lower, b, lower=1)[0]) if b.size else b
+        return np.asarray(self._vectors @ ((self._vectors.T @ b).T / self._values).T)
+
+    @property
+    def log_det(self) -> float:
+        """Log-determinant."""
+        if self._lower is not None:
+            return float(2 * np.log(np.diag(self._lower)).sum())
+        return float(np.log(self._values).sum())
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """The lower triangular root of a positive semi-definite matrix."""
+
+    lower: Array
+
+    @classmethod
+    def of(cls, matrix: Array) -> Self:
+        """Factor the matrix; its diagonal is raised by 1e-10 of itself, or as much as it takes."""
+        diagonal = np.maximum(np.diag(matrix), np.finfo(float).tiny)
+        for part in 10.0 ** np.arange(-10, 2):
+            lower, failed = _cholesky(matrix + np.diag(part * diagonal))
+            if not failed:
+                break
+        return cls(lower)
+
+    @classmethod
+    def of_positive(cls, matrix: Array) -> Self | None:
+        """Factor the matrix as it is, or return nothing where it is not positive definite."""
+        lower, failed = _cholesky(matrix)
+        return None if failed else cls(lower)
+
+    @classmethod
+    def exact(cls, matrix: Array) -> Self | None:
+        """Factor the matrix as it is, or return nothing where digits would go."""
+        lower, failed = _cholesky(matrix)
+        if failed:
+            return None
+        condition = lapack.dpocon(lower, np.abs(matrix).sum(axis=0).max(), uplo="L")[0]
+        return cls(lower) if condition > _SINGULAR else None
+
+    def solve(self, b: Array) -> Array:
+        """Return ``L^-1 b``."""
+        return _forward(self.lower, b)
+
+    def solve_transposed(self, b: Array) -> Array:
+        """Return ``L^-T b``."""
+        return _backward(self.lower, b)
+
+    def product_transposed(self, b: Array) -> Array:
+        """Return ``L'b``."""
+        return np.asarray(blas.dtrmm(1.0, self.lower, b.T, side=1, lower=1).T)
+
+
+def pivoted_triangle(matrix: Array, least: float) -> tuple[Index, Triangle]:
+    """Return the pivots of a small matrix down to diagonal elements of ``least``, and their root."""
+    factor, pivots, rank, _ = lapack.dpstrf(matrix, lower=1, tol=least)
+    rank = max(int(rank), 1)
+    return np.asarray(pivots[:rank], dtype=np.intp) - 1, Triangle(np.tril(factor[:rank, :rank]))
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Minimiser of ``sum r (z - b - Phi w)^2 / 2 + sum w^2 / (2 variance)`` and its curvature.
+
+    ``centre`` is the weighted mean of the columns, ``intercept`` the value at that centre's origin:
+    ``f(x) = intercept + phi(x)'w``. Without a free intercept both are zero and so is ``spread``, the
+    variance of the fit at the centre.
+    """
+
+    weights: Array
+    intercept: float
+    centre: Array
+    spread: float
+    root: Array  # D: square roots of the prior variances
+    factor: Factor  # of I + D G D (primal) or I + T T' (dual)
+    qr_compress: Callable[[], Array] | None  # makes T = R^(1/2) (Phi - centre) D; None in the primal
+    # Makes U with U T = R^(1/2) (Phi - centre) D, where T has fewer rows.
+    rows: Callable[[], Array] | None = None
+    target: Array | None = None  # t: the problem is min |t - T x|^2 + |x|^2 with w = D x
+
+    @cached_property
+    def dual(self) -> Array | None:
+        """``T`` itself, or None in the primal."""
+        return None if self.qr_compress is None else self.qr_compress()
+
+    @property
+    def log_det(self) -> float:
+        """Log-determinant of ``I + D G D``, the same in both forms."""
+        return self.factor.log_det
+
+    @property
+    def n_well_determined(self) -> float:
+        """Effective number of parameters, the sum of :meth:`well_determined` at a small part of its price."""
+        inverse = self.factor.inverse_root
+        return len(inverse) - float((inverse**2).sum())
+
+    def well_determined(self) -> Array:
+        r"""Return how far the data settle each weight, :math:`\gamma_k = 1 - \Sigma_{kk}/D_k^2`."""
+        if self.dual is None:
+            return np.asarray(1 - (self.factor.inverse_root**2).sum(axis=0))
+        return self.factor.squares(self.dual)
+
+    def latent_variance(self, design: Design, r: Array) -> Array:
+        """Return the variance of the latent at each training row, intercept included."""
+        if self.qr_compress is None:
+            # Sigma = root root'; the inverse of a triangle takes a third of as many solves.
+            root = (self.factor.inverse_root * self.root).T
+            variance = np.full(r.size, self.spread)
+            step = max(1, _IN_MEMORY // max(r.size, 1))
+            for start in range(0, root.shape[1], step):
+                part = root[:, start : start + step]
+                away = design.matvec(part) - self.centre @ part
+                variance += np.einsum("ij,ij->i", away, away)
+            return variance
+        # R^(1/2) Phi Sigma Phi' R^(1/2) = T T' (I + T T')^-1 = I - (I + T T')^-1.
+        if self.rows is None:
+            leverage = 1 - (self.factor.inverse_root**2).sum(axis=0)
+        else:
+            U = self.rows()
+            leverage = (U**2).sum(axis=1) - (self.factor.whiten(U.T) ** 2).sum(axis=0)
+        return np.asarray(np.maximum(leverage, 0.0) / r + self.spread)
+
+
+def ridge(design: Design, r: Array, z: Array, variance: Array, *, intercept: bool) -> Ridge:
+    """Solve the weighted ridge problem in whichever form is smaller.
+
+    A free intercept is eliminated exactly, by centring with the weights ``r``.
+    """
+    if design.shape[1] <= design.height:
+        return ridge_primal(design, r, z, variance, intercept=intercept)
+    return ridge_dual(design, r, z, variance, intercept=intercept)
+
+
+def _centre(design: Design, r: Array, z: Array, intercept: bool) -> tuple[Array, float, float]:
+    """Return the weighted mean of the columns, that of the target, and the variance at the centre."""
+    if not intercept:
+        return np.zeros(design.shape[1]), 0.0, 0.0
+    total = float(r.sum())
+    return design.rmatvec(r) / total, float(r @ z) / total, 1 / total
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """The weighted squares of a design, ready to be solved under one prior after another."""
+
+    gram: Array
+    slope: Array  # Phi' R z, the target centred
+    centre: Array
+    level: float
+    spread: float
+
+    @classmethod
+    def of(cls, design: Design, r: Array, z: Array, *, intercept: bool) -> Self:
+        """Return the quadratic in the weights that is left when a free intercept is eliminated."""
+        centre, level, spread = _centre(design, r, z, intercept)
+        gram = design.gram(r)
+        if intercept:
+            gram = gram - np.outer(centre, centre) / spread
+        # Only one side need be centred: Phi_c' R z_c = Phi' R z_c.
+        return cls(gram, design.rmatvec(r * (z - level)), centre, level, spread)
+
+    def keep(self, active: Index) -> Quadratic:
+        """Return the quadratic in these weights, the others zero."""
+        gram, slope = self.gram[np.ix_(active, active)], self.slope[active]
+        return Quadratic(gram, slope, self.centre[active], self.level, self.spread)
+
+    def ridge(self, variance: Array) -> Ridge:
+        """Solve through ``I + D G D``, of the number of columns."""
+        root = np.sqrt(variance)
+        matrix = root[:, None] * self.gram * root
+        matrix.flat[:: root.size + 1] += 1.0
+        factor = Factor(matrix)
+        weights = root * factor.solve(root * self.slope)
+        intercept = self.level - float(self.centre @ weights)
+        return Ridge(weights, intercept, self.centre, self.spread, root, factor, None)
+
+
+def ridge_primal(design: Design, r: Array, z: Array, variance: Array, *, intercept: bool) -> Ridge:
+    """Solve through ``I + D G D``, of the number of columns."""
+    return Quadratic.of(design, r, z, intercept=intercept).ridge(variance)
+
+
+def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept: bool) -> Ridge:
+    """Solve through ``I + T T'``, of the number of rows (Woodbury)."""
+    outer = design.outer(variance)
+    if outer is not None:
+        return ridge_of_rows(design, outer, 1.0, r, z, variance, intercept=intercept)
+    centre, level, spread = _centre(design, r, z, intercept)
+    root = np.sqrt(variance)
+    whole, t, one, rows = design.compress(r, z)
+    t = t - level * one if intercept else t
+    T = _rotated(whole, one, centre, root)
+    del whole
+    matrix = T @ T.T
+    matrix.flat[:: matrix.shape[0] + 1] += 1.0
+    factor = Factor(matrix)
+    weights = root * (T.T @ factor.solve(t))
+    b = level - float(centre @ weights)
+    return Ridge(weights, b, centre, spread, root, factor, lambda: T, rows, t)
+
+
+def _rotated(whole: Array, one: Array, centre: Array, root: Array) -> Array:
+    """Return ``(whole - one centre') D``, a block at a time: each row comes from memory once."""
+    T, moved = np.empty_like(whole), centre.any()
+    step = max(1, _IN_CACHE // max(T.shape[1], 1))
+    for start in range(0, T.shape[0], step):
+        part = slice(start, start + step)
+        block = whole[part] - one[part, None] * centre if moved else whole[part]
+        np.multiply(block, root, out=T[part])
+    return T
+
+
+def ridge_of_rows(
+    design: Design, products: Array, unit: float, r: Array, z: Array, variance: Array, *, intercept: bool
+) -> Ridge:
+    r"""Solve through ``I + T T'``, whose entries are known: ``unit * products`` is ``Phi V Phi'``.
+
+    :math:`TT^T = R^{1/2}(\Phi - 1c^T)V(\Phi - 1c^T)^TR^{1/2}` with :math:`c = \Phi^Tr/\sum r`: no matrix
+    of rows by columns is needed until somebody asks for ``T``.
+    """
+    centre, level, spread = _centre(design, r, z, intercept)
+    aside: Array = products @ r * spread
+    aside -= 0.5 * float(r @ aside) * spread
+    half, root = np.sqrt(unit * r), np.sqrt(variance)
+    matrix: Array = half[:, None] * products
+    matrix *= half
+    matrix.flat[:: r.size + 1] += 1.0
+    factor, t = Factor(less_outers(matrix, half, half * aside)), half * (z - level)
+    pull = half * factor.solve(t)
+    weights = (variance / unit) * (design.rmatvec(pull) - pull.sum() * centre)
+    b = level - float(centre @ weights)
+
+    def qr_compress() -> Array:
+        return _rotated(design.compress(r, z).T, np.sqrt(r), centre, root)
+
+    return Ridge(weights, b, centre, spread, root, factor, qr_compress, None, t / np.sqrt(unit))
+
+
+def less_outers(A: Array, u: Array, v: Array) -> Array:
+    """Return the lower triangle of ``A - u v' - v u'``, in the place of a symmetric ``A``."""
+    return np.asarray(blas.dsyr2(-1.0, u, v, a=A.T, lower=1, overwrite_a=1))
+
+
+def thin_qr(A: Array) -> tuple[Array, Array]:
+    """Return ``Q`` with orthonormal columns and upper triangular ``R``, ``A = Q R``."""
+    Q, R = linalg.qr(A, mode="economic", check_finite=False)
+    return np.asarray(Q), np.asarray(R)
+
+
+def upper_root(A: Array) -> Array:
+    """Return upper triangular ``R`` with ``R'R = A'A``, from ``A`` itself and with its digits."""
+    (R,) = linalg.qr(A, mode="r", check_finite=False)
+    return np.asarray(R[: min(A.shape)])
+
+
+def symmetric_eigen(A: Array) -> tuple[Array, Array]:
+    """Return eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
+    values, vectors = linalg.eigh(A, check_finite=False)
+    return np.asarray(values), np.asarray(vectors)
+
+
+def damped_least_squares(A: Array, b: Array, damping: float) -> Array:
+    """Return the minimiser of ``|A w - b|^2 + damping |w|^2``, through the singular values of ``A``.
+
+    The normal equations would square the condition of ``A``, 1e17 for a smooth kernel matrix.
+    """
+    U, s, Vt = linalg.svd(A, full_matrices=False, check_finite=False)
+    return np.asarray(Vt.T @ (s / (s**2 + damping) * (U.T @ b)))
+
+
+def steadied(H: Array, part: float) -> tuple[Array, Factor]:
+    """Return ``u`` and the factor of ``I + U H U``, with ``u^-2`` this part of the diagonal of ``H``.
+
+    So ``U (I + U H U)^-1 U`` is the inverse of ``H`` with its diagonal raised by that part of itself.
+    """
+    unit = 1 / np.sqrt(np.maximum(part * H.diagonal(), np.finfo(float).tiny))
+    matrix = unit[:, None] * H * unit
+    matrix.flat[:: unit.size + 1] += 1.0
+    return unit, Factor(matrix)
+
+
+def solve_semidefinite(H: Array, b: Array) -> Array:
+    """Solve ``H x = b``, for one or more b, with every diagonal element raised by 1e-10 of itself.
+
+    Columns that repeat each other make ``H`` singular; they then share the answer.
+    """
+    more, tiny, matrix = 1e-10 * H.diagonal(), np.finfo(float).tiny, H.copy()
+    if more.size and more.min() > tiny:
+        matrix.flat[:: more.size + 1] += more
+        _, x, failed = lapack.dposv(matrix, b, lower=1)
+        if not failed:
+            return np.asarray(x)
+    unit, factor = steadied(H, 1e-10)
+    return np.asarray((unit * factor.solve((unit * b.T).T).T).T)

@@ -1,0 +1,1 @@
+"""What every estimator shares: validation, tasks, publishing, predictions, callbacks."""

@@ -1,0 +1,85 @@
+"""More than two classes: how the answers to "this class, or another?" become probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import logsumexp, softmax
+
+from .._protocols import Array, Index
+
+# Where the coupling usually is, how far from there, and how far at most.
+_USUAL, _AWAY, _MOST = 0.5, 1.0, 10.0
+
+
+def answers(likelihood: Any, latents: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return the logarithms of yes and of no, a column for each latent's mean and variance."""
+    yes, no = (
+        np.column_stack([likelihood.predictive(np.full_like(m, sign), m, v) for m, v in latents])
+        for sign in (1.0, -1.0)
+    )
+    return yes, no
+
+
+def couple(yes: Array, no: Array, coupling: float) -> Array:
+    r"""Return the logarithms of the probabilities of the classes.
+
+    From the probabilities :math:`p_k` of each class against the rest,
+
+    .. math:: q_k \propto p_k\,(1 - p_k)^{-c}.
+
+    With :math:`c = 0` they are normalised and nothing else. With :math:`c = 1` each is an answer of its
+    own, and exactly one of them is known to be yes: :math:`q_k \propto p_k\prod_{j\ne k}(1 - p_j)`.
+
+    Parameters
+    ----------
+    yes, no : ndarray of shape (n, n_classes)
+        Logarithms of :math:`p_k` and :math:`1 - p_k`.
+    coupling : float
+        How much the other answers count, c.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+    """
+    score = yes - coupling * no
+    return np.asarray(score - logsumexp(score, axis=1, keepdims=True))
+
+
+def log_proba_of(codes: Index, classes: Array) -> Array:
+    """Return the log probability of each row's class, from those of all."""
+    return np.asarray(np.take_along_axis(classes, codes[:, None], axis=1)[:, 0])
+
+
+def fit_coupling(yes: Array, no: Array, codes: Index, weight: Array) -> float:
+    r"""Return the coupling under which rows that were left out are predicted best.
+
+    Their log probability is concave in c, and :math:`c \sim \mathcal N(1/2, 1)` keeps few rows, or
+    classes that never touch, from carrying it away.
+
+    Parameters
+    ----------
+    yes, no : ndarray of shape (n, n_classes)
+        As in :func:`couple`, of each row as if it had not been seen.
+    codes : ndarray of shape (n,)
+        The class of each row.
+    weight : ndarray of shape (n,)
+        What each row counts.
+
+    Returns
+    -------
+    float
+        Between 0 and 10.
+    """
+    truth = log_proba_of(codes, no)
+
+    def slope(c: float) -> float:
+        expected = (softmax(yes - c * no, axis=1) * no).sum(axis=1)
+        return float(weight @ (expected - truth)) - (c - _USUAL) / _AWAY**2
+
+    if slope(0.0) <= 0:
+        return 0.0
+    return _MOST if slope(_MOST) >= 0 else float(brentq(slope, 0.0, _MOST, xtol=1e-12))

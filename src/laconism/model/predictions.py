@@ -1,0 +1,255 @@
+"""From latents to predictions: classes with probabilities, and values with their deviations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._component import is_positive
+from .._protocols import Array, Basis, Index
+from ..judging.press import Own, PressResiduals, is_crowded
+from ..likelihoods import REGISTRY as LIKELIHOODS
+from ..likelihoods import Binary, Gaussian, Noise
+from ..linalg import as_dense
+from ..magnitude import check_largest
+from ..posterior import GaussianPosterior
+from .multiclass import couple
+from .validation import about_targets, check_one_kind
+
+# The least degrees of freedom that a residual is credited with, as a part of the observations.
+_LEFT = 0.1
+
+BINARY = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Binary)}
+NOISES = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Noise)}
+
+
+def as_targets(y: Any) -> Array:
+    """Return the targets of a regression as doubles that can be squared."""
+    given = np.asarray(y)
+    numbers = given.dtype.kind in "biuf" and np.isfinite(given).all()
+    sentence = None if numbers else about_targets(given, numeric=True)
+    if sentence is not None:
+        raise ValueError(sentence)
+    targets: Array = given.astype(np.float64, copy=False)
+    check_largest(targets, "targets", "y")
+    return targets
+
+
+class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
+    """Two classes on one latent, more of them one against the rest."""
+
+    likelihoods_: list[Any]
+    coupling_: float = 0.0  # of more than two classes; one that is learnt needs rows that were left out
+    _latents: Callable[..., tuple[Array, Array]]  # of the model it is mixed into
+
+    def _encode(self, y: Any) -> Sequence[Array]:
+        """Remember the classes and return the labels -1, +1 of each output."""
+        check_one_kind(y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            only = self.classes_.tolist()[0]
+            raise ValueError(f"A classifier needs at least two classes, got one class ({only!r}).")
+        positive = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        return [np.where(codes == k, 1.0, -1.0) for k in positive]
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the moderated latent: its link is the integrated probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
+        """
+        return self._moderated(*self._latents(X))
+
+    def _moderated(self, m: Array, v: Array) -> Array:
+        t = np.column_stack(
+            [likelihood.moderate(m[:, k], v[:, k]) for k, likelihood in enumerate(self.likelihoods_)]
+        )
+        return t[:, 0] if self.classes_.size == 2 else t
+
+    def _log_proba_of(self, m: Array, v: Array) -> Array:
+        """Return the logarithms of the probabilities, given mean and variance of each latent."""
+        t = self._moderated(m, v)
+        link = self.likelihoods_[0].log_link
+        if self.classes_.size == 2:
+            return np.column_stack([link(-t), link(t)])
+        return couple(link(t), link(-t), self.coupling_)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of the integrated probabilities, exact in the tails.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self._log_proba_of(*self._latents(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes, integrated over the posterior of the weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        t = self.decision_function(X)
+        index = (t > 0).astype(int) if self.classes_.size == 2 else t.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+
+class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
+    """The latent itself, with its variance and the noise's."""
+
+    likelihoods_: list[Any]
+    posteriors_: list[GaussianPosterior]
+    noise_variance_: float
+    _latents: Callable[..., tuple[Array, Array]]
+    _latents_at: Callable[..., tuple[Array, Array]]
+    _columns: list[Index]
+    _on_features: bool
+    basis_: Basis
+
+    def _noise_variance(
+        self, X: Array, y: Array, weight: Array, basis: Basis, n_scales: int = 0
+    ) -> float:
+        """Return the variance of the noise, for the degrees of freedom that the fit has left.
+
+        Where parameters are many for the rows, it is at least what rows that are left out ask for;
+        ``basis`` has all columns that there were to choose from. ``n_scales`` parameters of the columns
+        were fitted to the same rows, and cost a degree of freedom each.
+        """
+        fitted = self.likelihoods_[0]
+        if not fitted.estimate:
+            return float(fitted.variance)
+        posterior, columns = self.posteriors_[0], self._columns[0]
+        latent, v = self._latents_at(X)
+        residual, used = y - latent[:, 0], posterior.effective + (posterior.spread > 0)
+        total = float(weight.sum())
+        left = max(total - used, 1.0)
+        squares = weight @ fitted.squares(y, latent[:, 0])
+        noise = max(float(squares) / left, float(fitted.noise))
+        # Without a row the others move as if by its residual: so they do under Gaussian noise only.
+        gaussian = isinstance(fitted, Gaussian)
+        if gaussian and is_crowded(used, weight, kernels=not self._on_features):
+            source = self.basis_.source[columns]
+            own = Own.nothing() if self._on_features else Own.of(basis, source, X)
+            Phi = as_dense(self.basis_.columns(X[own.rows]))[:, columns]
+            unseen = PressResiduals.of(posterior, fitted.noise, own, X, Phi, residual, v[:, 0], weight)
+            noise = unseen.noise(noise, weight)
+        noise *= max(left / max(left - n_scales, _LEFT * total), 1.0)
+        return float(noise * (fitted.variance / fitted.noise))
+
+    def _shape_output(self, values: Array) -> Any:
+        return float(values[0]) if values.ndim == 1 else values[0]
+
+    def predict(self, X: Any) -> Array:
+        """Return the posterior mean of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._latents(X)[0][:, 0]
+
+    def predict_dist(self, X: Any) -> tuple[Array, Array]:
+        """Return mean and standard deviation of a new observation at each row.
+
+        The variance is that of the latent under the posterior of the kept weights plus the noise. Of
+        noise with heavy tails it is that of a Gaussian with as much within two deviations; for other
+        parts of it see :meth:`predict_interval`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        mean, std : ndarrays of shape (n_samples,)
+        """
+        m, v = self._latents(X)
+        return m[:, 0], np.sqrt(v[:, 0] + self.noise_variance_)
+
+    def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
+        """Return the ends of the interval that holds a new observation at each row.
+
+        As :meth:`predict_dist` and a table of the Gaussian would have it; with heavy tails, from the
+        distribution of the sum of latent and noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.95
+            The probability with which the observation is inside, between 0 and 1.
+
+        Returns
+        -------
+        low, high : ndarrays of shape (n_samples,)
+        """
+        if not (is_positive(coverage) and coverage < 1):
+            raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}.")
+        m, v, unit = self._around(X)
+        half = unit * self.likelihoods_[0].half_width(v, coverage)
+        return m - half, m + half
+
+    def log_density(self, X: Any, y: Any) -> Array:
+        """Return the logarithm of the density of a new observation at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            The observations.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        m, v, unit = self._around(X)
+        y = column_or_1d(y, dtype=np.float64)
+        check_consistent_length(X, y)  # or else one observation would be compared with every row
+        away = (y - m) / unit
+        return np.asarray(self.likelihoods_[0].predictive(away, np.zeros_like(v), v) - np.log(unit))
+
+    def _around(self, X: Any) -> tuple[Array, Array, float]:
+        """Return mean and variance of the latent, the variance in units of the published noise.
+
+        That is corrected for the parameters that were fitted, and the likelihood's own is not: the
+        last is the unit, as a deviation.
+        """
+        m, std = self.predict_dist(X)
+        unit = float(np.sqrt(self.noise_variance_ / self.likelihoods_[0].variance))
+        return m, np.maximum(std**2 - self.noise_variance_, 0.0) / unit**2, unit

@@ -1,0 +1,1 @@
+"""Relevance vector machines, on rows and on grids of features: each weight has a learnt precision."""

@@ -1,0 +1,183 @@
+"""What a variational fit believes: the weights given the precisions, and the bound on the evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from .._protocols import Array, Index, Likelihood
+from ..laplace.mode import own_precision
+from ..linalg import Ridge, ridge
+from ..solvers import Problem
+from .precisions import Precisions, over_slices
+from .rprop import RpropStep
+
+
+def log_power(m: Array, v: Array) -> Array:
+    """Return ``log E[f^2]``."""
+    return np.log(np.maximum(m**2 + v, _TINY))
+
+
+# Where nothing is left to take a logarithm of.
+_TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Belief:
+    """The distributions ``q(w)`` and ``q(alpha)`` on the slices that are left, and their bound."""
+
+    problem: Problem  # of the columns that are left
+    full: tuple[int, ...]  # the grid as it was
+    kept: tuple[Index, ...]  # the slices that are left, mode by mode
+    precisions: Precisions
+    likelihood: Likelihood
+    ridge: Ridge
+    m: Array  # mean and
+    v: Array  # variance of the latent at the training rows
+    r: Array  # precision of the surrogate that made it
+    touched: Array  # log E[f^2] where the likelihood was touched
+    objective: float
+    # What pruning took from or gave to the bound, which has no meaning across models.
+    offset: float
+    pace: RpropStep | None  # of the update that made it
+
+    @property
+    def b(self) -> float:
+        """Mean of the intercept."""
+        return self.ridge.intercept
+
+    @cached_property
+    def w(self) -> Array:
+        """Mean of all weights, zero where a slice is gone."""
+        w = np.zeros(self.full)
+        w[np.ix_(*self.kept)] = self.mean
+        return w.ravel()
+
+    def in_order(self, problem: Problem) -> Belief:
+        """Return itself: the columns of a grid are in order."""
+        return self
+
+    @property
+    def columns(self) -> Index:
+        """Which of all weights are left."""
+        return np.ravel_multi_index(np.ix_(*self.kept), self.full).ravel()
+
+    @cached_property
+    def posterior(self) -> Ridge:
+        """Mean of ``q(w)``, and around it the likelihood's own curvature.
+
+        A bound on the likelihood is more curved than the likelihood: ``q(w)`` is too narrow to predict
+        with. For Gaussian noise there is no difference.
+        """
+        problem = self.problem
+        _, slope, curvature = self.likelihood.evaluate(problem.y, self.m)
+        r = problem.weight * own_precision(slope, curvature)
+        if np.array_equal(r, self.r):
+            return self.ridge
+        variance = 1 / self.precisions.precision.ravel()
+        touching = ridge(problem.design, r, self.m, variance, intercept=problem.intercept)
+        return replace(touching, weights=self.ridge.weights, intercept=self.b)
+
+    @property
+    def mean(self) -> Array:
+        """Mean of the weights that are left, on their grid."""
+        return self.ridge.weights.reshape(self.precisions.grid)
+
+    @cached_property
+    def well_determined(self) -> Array:
+        """How far the data settle each weight, on the grid."""
+        return self.ridge.well_determined().reshape(self.precisions.grid)
+
+    def relevance(self, mode: int) -> Array:
+        """Return the effective number of parameters in each slice of a mode."""
+        settled = (
+            self.well_determined.ravel()
+            if self.posterior is self.ridge
+            else self.posterior.well_determined()
+        )
+        return over_slices(settled.reshape(self.precisions.grid), mode)
+
+    @property
+    def coordinates(self) -> Array:
+        """What this belief was made from: logarithms of the precisions and of ``E[f^2]``."""
+        return np.append(self.precisions.log_means, self.touched)
+
+    @property
+    def second(self) -> Array:
+        """``E[w^2]``, eq. (18) of [GRID]."""
+        return np.asarray(self.mean**2 + (1 - self.well_determined) / self.precisions.precision)
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        full: tuple[int, ...],
+        kept: tuple[Index, ...],
+        precisions: Precisions,
+        likelihood: Likelihood,
+        m: Array,
+        v: Array,
+        offset: float = 0.0,
+        pace: RpropStep | None = None,
+    ) -> Self:
+        """Return ``q(w)``, eq. (14), with the likelihood touched at ``f ~ N(m, v)``."""
+        z, r = likelihood.surrogate(problem.y, m, v)
+        r = problem.weight * r
+        touched = log_power(m, v)
+        variance = 1 / precisions.precision.ravel()
+        answer = ridge(problem.design, r, z, variance, intercept=problem.intercept)
+        m = problem.latent(answer.weights, answer.intercept)
+        v = answer.latent_variance(problem.design, r)
+        new = cls(
+            problem, full, kept, precisions, likelihood, answer, m, v, r, touched, 0.0, offset, pace
+        )
+        return replace(new, objective=new.bound() - offset)
+
+    def update(
+        self, precisions: Precisions, likelihood: Likelihood, v: Array, pace: RpropStep | None = None
+    ) -> Belief:
+        """Return the belief under other precisions, the likelihood touched at the mean of this one."""
+        return Belief.of(
+            self.problem, self.full, self.kept, precisions, likelihood, self.m, v, self.offset, pace
+        )
+
+    def bound(self) -> float:
+        r"""Return the evidence lower bound, eq. (13), and for the sum eq. (24), with all constants.
+
+        With :math:`A` the expected precisions, :math:`\sum A_k\Sigma_{kk} = \sum(1 - \gamma_k)` and
+        :math:`\log|\Sigma| = -\sum\log A_k - \log|I + DGD|`. The intercept has a flat prior of density
+        one, and given the weights the precision :math:`\sum r`.
+        """
+        precisions, problem = self.precisions, self.problem
+        A = precisions.precision
+        bound = float(problem.weight @ self.likelihood.bound(problem.y, self.m, self.v))
+        terms = precisions.log_precision - np.log(A) - A * self.mean**2
+        bound += (
+            0.5 * (float(terms.sum()) + self.ridge.n_well_determined)
+            - 0.5 * self.ridge.log_det
+            - precisions.divergence()
+        )
+        if problem.intercept:
+            bound += 0.5 * float(1 + np.log(2 * np.pi) - np.log(self.r.sum()))
+        return bound
+
+    def keep(self, slices: tuple[Index, ...]) -> Belief:
+        """Return the belief without the other slices, its bound going on from where it was."""
+        columns = np.ravel_multi_index(np.ix_(*slices), self.precisions.grid).ravel()
+        rows = sum(self.precisions.grid) + np.arange(self.m.size)
+        places = np.append(self.precisions.places(slices), rows)  # in what the update hangs on
+        kept = tuple(old[index] for old, index in zip(self.kept, slices, strict=True))
+        new = Belief.of(
+            self.problem.keep(columns),
+            self.full,
+            kept,
+            self.precisions.keep(slices),
+            self.likelihood,
+            self.m,
+            self.v,
+            pace=None if self.pace is None else self.pace.keep(places),
+        )
+        return replace(new, objective=self.objective, offset=new.objective - self.objective)

@@ -1,0 +1,146 @@
+"""The best precisions for a quadratic log-likelihood, all in the space of the columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._protocols import Array, Index
+from ..linalg import Quadratic, Ridge, Triangle, symmetric_eigen
+
+_ROUNDS, _HALVINGS = 200, 12
+# No precision changes by more than this factor (e^3) in one Newton step.
+_LEAP = 3.0
+# The least curvature that a direction is credited with, as a part of the largest.
+_FLAT = 1e-3
+
+
+@dataclass(frozen=True)
+class Local:
+    r"""Evidence of the precisions, its slope and its curvature, where the likelihood is quadratic.
+
+    :math:`\mathcal L(\alpha) = \tfrac12 c^T\Sigma c - \tfrac12\log|I + DGD|` with
+    :math:`\Sigma = (G + \mathrm{diag}\,\alpha)^{-1}` and :math:`c = \Phi^T R z`, up to a constant.
+    """
+
+    alpha: Array
+    answer: Ridge
+    value: float
+
+    @classmethod
+    def at(cls, quadratic: Quadratic, alpha: Array) -> Local:
+        """Return the evidence at these precisions."""
+        answer = quadratic.ridge(1 / alpha)
+        value = 0.5 * (float(quadratic.slope @ answer.weights) - answer.log_det)
+        return cls(alpha, answer, value)
+
+    @cached_property
+    def well_determined(self) -> Array:
+        """``gamma = 1 - alpha Sigma_kk``, kept below one so that it can be divided by."""
+        return np.clip(self.answer.well_determined(), 0.0, 1 - 1e-12)
+
+    @cached_property
+    def scaled(self) -> Array:
+        """The weights in their prior's deviations; by themselves they may be beyond squaring."""
+        return np.asarray(self.answer.weights / self.answer.root)
+
+    def doomed(self, price: float = 0.0) -> Index:
+        r"""Return the columns whose best precision, the others given, is infinite; the worst first.
+
+        And those that are worth less than ``price`` nats.
+
+        In Tipping and Faul's terms [TF03]_ :math:`q^2 \le s`, with :math:`s = \alpha\gamma/(1-\gamma)`
+        and :math:`q = \alpha w/(1-\gamma)`; what such a column costs is
+        :math:`\tfrac12[\log(1-\gamma) + \alpha w^2/(1-\gamma)]`.
+
+        References
+        ----------
+        .. [TF03] M. Tipping, A. Faul, Fast marginal likelihood maximisation for sparse Bayesian models,
+           AISTATS 2003.
+        """
+        used = self.scaled**2 / (1 - self.well_determined)
+        evidence_gains = 0.5 * (np.log1p(-self.well_determined) + used)
+        order = np.argsort(evidence_gains)
+        gone = used <= self.well_determined
+        if price:  # below zero may only be far from where its precision would settle
+            gone |= evidence_gains < price
+        return order[gone[order]]
+
+    def newton(self) -> Array:
+        """Return Newton's step in the logarithms of the precisions."""
+        # S = Sigma in units of the prior's deviations, so between 0 and 1.
+        root, u2 = self.answer.factor.inverse_root, self.scaled**2
+        S = root.T @ root
+        slope = 0.5 * (self.well_determined - u2)
+        H = (0.5 * S + np.outer(self.scaled, self.scaled)) * S
+        H.flat[:: u2.size + 1] -= 0.5 * (S.diagonal() + u2)
+        step = _ascend(-H, slope)
+        return np.asarray(step * min(1.0, _LEAP / max(np.abs(step).max(initial=0.0), 1e-300)))
+
+
+def _ascend(curvature: Array, slope: Array) -> Array:
+    """Return Newton's step, every direction credited with some curvature.
+
+    A triangle where the evidence is concave, as it is at most steps; otherwise the eigenvalues, at
+    twenty times the price.
+    """
+    largest = np.abs(curvature).sum(axis=0).max(initial=0.0)  # at least that of the eigenvalues
+    flat = max(_FLAT * largest, 1e-12)
+    if Triangle.of_positive(curvature - flat * np.eye(slope.size)) is not None:
+        triangle = Triangle.of_positive(curvature)
+        if triangle is not None:
+            return triangle.solve_transposed(triangle.solve(slope))
+    values, vectors = symmetric_eigen(curvature)
+    values = np.abs(values)  # uphill also where the evidence is not concave
+    values = np.maximum(values, max(_FLAT * values.max(initial=0.0), 1e-12))
+    return np.asarray(vectors @ ((vectors.T @ slope) / values))
+
+
+def maximize_precisions(
+    quadratic: Quadratic, alpha: Array, *, tol: float, price: float = 0.0
+) -> tuple[Array, Index]:
+    """Return the precisions of greatest evidence and the columns that keep a finite one.
+
+    Newton's method on all of them together; a column that would rather be gone goes at once, since the
+    way to infinity is long.
+
+    Parameters
+    ----------
+    quadratic : Quadratic
+    alpha : ndarray
+        Where to start.
+    tol : float
+        A step that gains less than this many nats is the last.
+    price : float, default=0.0
+        Nats that a column has to be worth to stay, once such a step would be the last.
+    """
+    kept, here, gain = np.arange(alpha.size), Local.at(quadratic, alpha), np.inf
+    for _ in range(_ROUNDS):
+        settled = gain <= tol
+        gone = here.doomed(price if settled else 0.0)[: max(1, here.alpha.size // _AT_ONCE)]
+        if settled and not (price and gone.size):
+            break
+        if gone.size:
+            gain = np.inf
+            stay = np.delete(np.arange(here.alpha.size), gone)
+            quadratic, kept = quadratic.keep(stay), kept[stay]
+            here = Local.at(quadratic, here.alpha[stay])
+            continue
+        if not kept.size:
+            break
+        step = here.newton()
+        for _ in range(_HALVINGS):
+            there = Local.at(quadratic, here.alpha * np.exp(step))
+            if there.value >= here.value:
+                break
+            step = step / 4
+        else:
+            break
+        gain, here = there.value - here.value, there
+    return here.alpha, kept
+
+
+# Of many doomed columns one in so many goes at once: the rest may be saved by it.
+_AT_ONCE = 10

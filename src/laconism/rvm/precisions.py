@@ -1,0 +1,214 @@
+"""The precisions of a grid of weights: one gamma variable per slice of each mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from math import prod
+from typing import Literal, Self, TypeAlias
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from .._protocols import Array, Index
+
+Combine: TypeAlias = Literal["product", "sum"]
+Modes: TypeAlias = tuple[Array, ...]
+
+# How often responsibilities and shapes are made to agree within one update; they cost no solve.
+_ROUNDS = 5
+
+
+def along(values: Array, mode: int, n_modes: int) -> Array:
+    """Return one value per slice as an array that broadcasts over the grid."""
+    return values.reshape([-1 if k == mode else 1 for k in range(n_modes)])
+
+
+def over_slices(grid: Array, mode: int) -> Array:
+    """Return the sum over everything but this mode."""
+    return np.asarray(grid.sum(axis=tuple(k for k in range(grid.ndim) if k != mode)))
+
+
+@dataclass(frozen=True)
+class Precisions:
+    r"""Gamma posteriors :math:`q(\alpha_i) = \mathcal G(a_i, b_i)`, eqs. (15), (16) of [GRID]_.
+
+    The precision of the weight at :math:`(i, j, \dots)` is the product (eq. (2)) or the sum (eq. (5))
+    of the variables of its slices; with one mode both are the relevance vector machine.
+
+    Parameters
+    ----------
+    combine : {"product", "sum"}
+    shape0, rate0 : float
+        Of the gamma hyper-prior; ``shape0 = rate0 = 0`` is the improper ``1 / alpha``.
+    a, b : tuples of ndarrays
+        One array per mode.
+
+    References
+    ----------
+    .. [GRID] Bayesian logistic regression for classification of tabular data (gridRVM).
+    """
+
+    combine: Combine
+    shape0: float
+    rate0: float
+    a: Modes
+    b: Modes
+
+    @classmethod
+    def level(cls, combine: Combine, shape: float, rate: float, grid: tuple[int, ...], A: float) -> Self:
+        """Return the start: every weight has the precision ``A``, every slice the same share in it.
+
+        ``rate`` is in units of one over the mean that the slices start from.
+        """
+        modes = len(grid)
+        mean = A ** (1 / modes) if combine == "product" else A / modes
+        share = 1.0 if combine == "product" else 1 / modes
+        a = tuple(np.full(size, shape + share * prod(grid) / size / 2) for size in grid)
+        return cls(combine, shape, rate / mean, a, tuple(part / mean for part in a))
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Slices of each mode."""
+        return tuple(a.size for a in self.a)
+
+    @cached_property
+    def means(self) -> Modes:
+        """``E[alpha]``, eqs. (19), (21)."""
+        return tuple(a / b for a, b in zip(self.a, self.b, strict=True))
+
+    @cached_property
+    def logs(self) -> Modes:
+        """``E[log alpha]``, eqs. (20), (22)."""
+        return tuple(digamma(a) - np.log(b) for a, b in zip(self.a, self.b, strict=True))
+
+    def _spread(self, values: Modes) -> list[Array]:
+        return [along(v, k, len(values)) for k, v in enumerate(values)]
+
+    @cached_property
+    def precision(self) -> Array:
+        """Expected precision of every weight, on the grid."""
+        parts, total = self._spread(self.means), np.ones(self.grid)
+        if self.combine == "product":
+            for part in parts:
+                total = total * part
+            return total
+        return np.asarray(sum(parts) + np.zeros(self.grid))
+
+    @cached_property
+    def log_precision(self) -> Array:
+        """Expected log precision of every weight; for the sum its bound (23) at its tightest."""
+        add = np.add if self.combine == "product" else np.logaddexp
+        return np.asarray(reduce(add, self._spread(self.logs)) + np.zeros(self.grid))
+
+    def responsibility(self, mode: int) -> Array:
+        """Return what part of each weight's log precision the bound (23) gives to this mode."""
+        return np.asarray(np.exp(along(self.logs[mode], mode, len(self.a)) - self.log_precision))
+
+    def largest_shares(self) -> list[float]:
+        """Return the largest part that each mode has in any weight's precision, for the sum."""
+        parts = self._spread(self.means)
+        return [float((part / self.precision).max()) for part in parts]
+
+    def divergence(self) -> float:
+        r"""Return :math:`\mathrm{KL}(q(\alpha)\,\|\,p(\alpha))`, with a proper prior's constants."""
+        a0, b0, total = self.shape0, self.rate0, 0.0
+        for a, b in zip(self.a, self.b, strict=True):
+            terms = (a - a0) * digamma(a) - gammaln(a) + a0 * np.log(b) + a * (b0 - b) / b
+            total += float(terms.sum())
+            if a0 > 0 and b0 > 0:
+                total += a.size * float(gammaln(a0) - a0 * np.log(b0))
+        return total
+
+    def _others(self, mode: int) -> Array:
+        """Return the product of the means of the other modes, on the grid."""
+        total = np.ones(self.grid)
+        for k, part in enumerate(self._spread(self.means)):
+            total = total if k == mode else total * part
+        return total
+
+    def _slice_sizes(self) -> list[float]:
+        return [prod(self.grid) / size for size in self.grid]
+
+    def _with(self, mode: int, a: Array, b: Array) -> Self:
+        """Return the precisions with one mode replaced."""
+        return replace(
+            self,
+            a=(*self.a[:mode], a, *self.a[mode + 1 :]),
+            b=(*self.b[:mode], b, *self.b[mode + 1 :]),
+        )
+
+    def variational(self, second: Array) -> Self:
+        """Return the variational update, section 5 of [GRID], from ``E[w^2]`` on the grid."""
+        new = self
+        if self.combine == "product":
+            for mode, size in enumerate(self._slice_sizes()):
+                scaled = new._others(mode) * second
+                a = np.full(self.grid[mode], self.shape0 + size / 2)
+                new = new._with(mode, a, self.rate0 + over_slices(scaled, mode) / 2)
+            return new
+        b = tuple(self.rate0 + over_slices(second, mode) / 2 for mode in range(len(self.a)))
+        for _ in range(1 if len(self.a) == 1 else _ROUNDS):
+            new = replace(new, a=new._shapes(), b=b)
+        return new
+
+    def _shapes(self) -> Modes:
+        """Return the gamma shapes of the sum, from the responsibilities."""
+        return tuple(
+            self.shape0 + over_slices(self.responsibility(mode), mode) / 2 for mode in range(len(self.a))
+        )
+
+    def fixed_point(self, square: Array, well_determined: Array) -> Self:
+        r"""Return MacKay's form of the same update, from :math:`\mu^2` and :math:`\gamma` on the grid.
+
+        Its fixed points are those of :meth:`variational`: there :math:`A\,E[w^2] = A\mu^2 + 1 - \gamma`.
+        """
+        new = self
+        for mode, size in enumerate(self._slice_sizes()):
+            if self.combine == "product":
+                a = np.full(self.grid[mode], self.shape0 + size / 2)
+                top = self.shape0 + over_slices(well_determined, mode) / 2
+                bottom = self.rate0 + over_slices(new._others(mode) * square, mode) / 2
+            else:
+                share = self.responsibility(mode)
+                a = self.shape0 + over_slices(share, mode) / 2
+                mine = along(self.means[mode], mode, len(self.a))
+                unlearnt = mine / self.precision * (1 - well_determined)
+                top = self.shape0 + over_slices(share - unlearnt, mode) / 2
+                bottom = self.rate0 + over_slices(square, mode) / 2
+            old = self.means[mode]
+            with np.errstate(divide="ignore", over="ignore"):
+                mean = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.inf)
+            mean = np.clip(mean, old / _LEAP, old * _LEAP)
+            if self.combine == "sum":  # no step of this form: leave it to the variational one
+                second = over_slices(square + (1 - well_determined) / self.precision, mode)
+                mean = np.where(top > 0, mean, a / (self.rate0 + second / 2))
+            new = new._with(mode, a, a / mean)
+        return new
+
+    def keep(self, slices: tuple[Index, ...]) -> Self:
+        """Return the precisions of these slices only."""
+        return replace(
+            self,
+            a=tuple(a[index] for a, index in zip(self.a, slices, strict=True)),
+            b=tuple(b[index] for b, index in zip(self.b, slices, strict=True)),
+        )
+
+    def places(self, slices: tuple[Index, ...]) -> Index:
+        """Return where these slices stand in :attr:`log_means`."""
+        starts = np.cumsum((0, *self.grid[:-1]))
+        return np.concatenate([start + index for start, index in zip(starts, slices, strict=True)])
+
+    def at(self, log_means: Array) -> Self:
+        """Return the precisions with these means, mode after mode, the gamma shapes as they are."""
+        parts = np.split(np.exp(log_means), np.cumsum(self.grid)[:-1])
+        return replace(self, b=tuple(a / mean for a, mean in zip(self.a, parts, strict=True)))
+
+    @property
+    def log_means(self) -> Array:
+        """Logarithms of all means, mode after mode."""
+        return np.asarray(np.log(np.concatenate(self.means)))
+
+
+# No mean changes by more than this factor in one step of the fixed-point form.
+_LEAP = 10.0

@@ -1,0 +1,73 @@
+"""Many rows of a regression, turned into few that say the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .._protocols import Array
+from ..design import DenseDesign
+from ..likelihoods import Gaussian
+from ..linalg import Triangle, thin_qr
+from ..solvers import Problem
+
+# Rows are turned where that leaves half of them at the most.
+_WORTHWHILE = 2
+# A target that varies by less than this part of itself would lose what it says to rounding.
+_FLAT = 1e-6
+# Columns at the most whose Gram matrix is made as a whole.
+_MOST = 2_000
+
+
+def qr_compress(problem: Problem) -> Problem:
+    r"""Return an equivalent problem of as few rows as its columns need, or the problem itself.
+
+    Gaussian noise is the same in all directions, so nothing changes when the weighted rows are turned.
+    Those of :math:`W^{1/2}[1, \Phi, y]` are turned into the :math:`h = p + 2` directions that they span,
+    and these so that the constant is a constant again: each of the new rows then weighs
+    :math:`\sum_i w_i / h`, and intercept, noise and evidence are what they were. A problem whose Gram
+    matrix never changes but for the noise learns it here.
+    """
+    design, n = problem.design, problem.y.size
+    if not isinstance(problem.likelihood, Gaussian) or not isinstance(design, DenseDesign):
+        return problem
+    h = design.shape[1] + 2
+    if h > min(n, _MOST):
+        return problem
+    gram = design.gram(problem.weight)
+    if n < _WORTHWHILE * h or np.ptp(problem.y) <= _FLAT * np.abs(problem.y).max():
+        return problem
+    corner = _triangle(problem, gram)
+    total = float(problem.weight.sum())
+    rows = _with_equal_heads(corner) * np.sqrt(h / total)
+    weight = np.full(h, total / h)
+    few = DenseDesign.knowing(np.ascontiguousarray(rows[:, 1:-1]), weight, gram)
+    return replace(problem, design=few, y=rows[:, -1].copy(), weight=weight)
+
+
+def _triangle(problem: Problem, gram: Array) -> Array:
+    """Return the upper triangle ``L'`` with ``L L' = [1, Phi, y]' W [1, Phi, y]``."""
+    design, y, weight = problem.design, problem.y, problem.weight
+    ends = np.column_stack([np.ones(y.size), y])
+    sides, corners = design.rmatvec(weight[:, None] * ends), ends.T @ (weight[:, None] * ends)
+    whole = np.empty((gram.shape[0] + 2,) * 2)
+    whole[1:-1, 1:-1] = gram
+    for k, place in enumerate((0, -1)):
+        whole[place, 1:-1] = whole[1:-1, place] = sides[:, k]
+        whole[place, [0, -1]] = corners[k]
+    length = np.sqrt(np.maximum(whole.diagonal(), np.finfo(float).tiny))  # units are no lack of digits
+    root = Triangle.exact(whole / length[:, None] / length)
+    if root is not None:
+        return np.asarray(root.lower.T * length)
+    rows = np.column_stack([ends[:, 0], design.matvec(np.eye(design.shape[1])), y])
+    return thin_qr(np.sqrt(weight)[:, None] * rows)[1]
+
+
+def _with_equal_heads(upper: Array) -> Array:
+    """Return the triangle reflected so that its first column, ``(c, 0, ..., 0)``, has equal entries."""
+    h = upper.shape[0]
+    normal = np.full(h, -abs(upper[0, 0]) / np.sqrt(h))
+    normal[0] += upper[0, 0]
+    normal *= np.sqrt(2) / np.linalg.norm(normal)
+    return np.asarray(upper - np.outer(normal, normal @ upper))

@@ -1,0 +1,200 @@
+"""Kernels that were kept make room for better ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._protocols import Array, Index
+from ..linalg import solve_semidefinite
+from .loop import Callback, Solution, Solver, resume
+from .problem import Problem, State
+
+# The nats that exchanges must promise, and the part of them that they must bring: what is worth less
+# may be the rounding of a quadratic.
+_LEAST, _KEPT = 0.5, 0.1
+# Candidates that are looked at more closely for each column that is kept: the best ones are neighbours
+# of each other.
+_CANDIDATES = 32
+# Moves on one quadratic, and quadratics, at the most; one of each is common.
+_MOVES, _ROUNDS = 20, 6
+# The part of a candidate that the kept columns must not be able to say.
+_ALONE = 1e-4
+
+
+class _Move(NamedTuple):
+    """A candidate comes in for one of the kept columns."""
+
+    gain: float
+    out: int  # position among the kept ones
+    candidate: int
+
+    @property
+    def pays(self) -> bool:
+        """Whether it promises enough, and no more than a double can hold."""
+        return _LEAST <= self.gain < np.inf
+
+
+@dataclass
+class _Table:
+    """The quadratic that osculates the likelihood, between kept columns and candidates.
+
+    Its maximum on the kept columns, and what each exchange would make of it, follow from the inverse of
+    their Gram matrix: a Schur complement for each column that goes, another for the one that comes.
+    """
+
+    kept: Index  # positions among the candidates
+    rows: Array  # of the Gram matrix, one for each kept column
+    slope: Array  # of the quadratic at zero, for each candidate
+    own: Array  # the diagonal of the Gram matrix
+
+    def __post_init__(self) -> None:
+        gram = self.rows[:, self.kept]
+        self.covariance = solve_semidefinite(gram, np.eye(self.kept.size))
+        self.w = self.covariance @ self.slope[self.kept]
+        self.part = self.covariance @ self.rows  # of each candidate that each kept column can say
+        self.missed = self.slope - self.w @ self.rows  # its slope at the maximum
+        left = self.own - np.einsum("ij,ij->j", self.rows, self.part)
+        self.left = np.maximum(left, _ALONE * self.own + np.finfo(float).tiny)
+
+    def swap(self) -> _Move:
+        """Return the best exchange of one kept column for a candidate."""
+        gains = self.swaps()
+        out, candidate = np.unravel_index(int(np.argmax(gains)), gains.shape)
+        return _Move(float(gains[out, candidate]), int(out), int(candidate))
+
+    def swaps(self) -> Array:
+        """Return the nats that each exchange would bring, kept columns by candidates."""
+        variance = np.diag(self.covariance)[:, None]
+        slope = self.missed + self.part * (self.w[:, None] / variance)
+        gains = slope**2 / (self.left + self.part**2 / variance)
+        gains = (gains - self.w[:, None] ** 2 / variance) / 2
+        gains[:, self.kept] = -np.inf
+        return np.asarray(gains)
+
+    def among(self, columns: Index) -> _Table:
+        """Return the table of these candidates, the kept columns among them."""
+        place, rows = np.searchsorted(columns, self.kept), self.rows[:, columns]
+        return _Table(place, rows, self.slope[columns], self.own[columns])
+
+    def after(self, move: _Move, row: Array) -> _Table:
+        """Return the table after a move, given the candidate's row of the Gram matrix."""
+        kept, rows = self.kept.copy(), self.rows.copy()
+        kept[move.out], rows[move.out] = move.candidate, row
+        return replace(self, kept=kept, rows=rows)
+
+
+class _Candidates:
+    """All columns beside those of an answer, and the most promising ones of them."""
+
+    def __init__(self, full: Problem, answer: Solution) -> None:
+        self.r = full.weight * answer.state.curvature
+        self.total = float(self.r.sum()) if full.intercept else 0.0
+        whole = self._of_all(full, answer)
+        self.columns = _promising(whole)
+        self.design = full.design.keep(self.columns)
+        self.table = whole.among(self.columns)
+
+    def _of_all(self, full: Problem, answer: Solution) -> _Table:
+        """Return the table of all columns; a free intercept is eliminated, by their weighted means."""
+        state, active, k = answer.state, answer.active, answer.active.size
+        push = full.weight * state.slope
+        columns = answer.problem.design.matvec(np.eye(k))
+        products = full.design.rmatvec(np.column_stack([self.r[:, None] * columns, push, self.r])).T
+        rows, slope, own = products[:k], products[k], full.design.square_rmatvec(self.r)
+        self.centre, self.level = np.zeros_like(own), state.b
+        if full.intercept:
+            self.centre = products[k + 1] / self.total
+            self.level += float(self.centre[active] @ state.w) + float(push.sum()) / self.total
+            rows = rows - self.total * np.outer(self.centre[active], self.centre)
+            slope = slope - push.sum() * self.centre
+            own = np.maximum(own - self.total * self.centre**2, 0.0)
+        return _Table(active, rows, slope + state.w @ rows, own)
+
+    def row(self, candidate: int) -> Array:
+        """Return a candidate's row of the Gram matrix."""
+        centre = self.centre[self.columns]
+        (row,) = self.design.gram_rows(np.array([candidate]), self.r)
+        return np.asarray(row - self.total * centre[candidate] * centre)
+
+    def exchanged(self) -> tuple[Index, Array, float] | None:
+        """Return columns, weights and intercept after all moves that pay; nothing if none does."""
+        table = self.table
+        for _ in range(_MOVES):
+            move = table.swap()
+            if not move.pays:
+                break
+            table = table.after(move, self.row(move.candidate))
+        if table is self.table:
+            return None
+        kept = self.columns[table.kept]
+        order = np.argsort(kept)
+        b = self.level - float(self.centre[kept] @ table.w)
+        return kept[order], table.w[order], b
+
+
+def _promising(table: _Table) -> Index:
+    """Return the kept columns and those that promise most for each of them."""
+    if table.own.size <= _CANDIDATES:
+        return np.arange(table.own.size)
+    best = np.argpartition(-table.swaps(), _CANDIDATES, axis=1)[:, :_CANDIDATES]
+    return np.union1d(best, table.kept)
+
+
+def exchange(
+    full: Problem,
+    answer: Solution,
+    solver: Solver,
+    *,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None,
+) -> Solution:
+    """Return an answer whose columns no exchange with a column that is out would make better.
+
+    Under a prior that absorbs zeros what is in decides what may come in, and neighbours of a kept
+    kernel, however much better, stay out. Where the likelihood's own quadratic promises more of them,
+    they come in for the ones that are there; then the answer is found anew. As there is no level by
+    which to compare two optima of such a prior, the better one is that with more fit, less the price of
+    its columns.
+    """
+    price = full.price
+    for _ in range(_ROUNDS):
+        left = max_iter - len(answer.history)
+        if not (answer.active.size and answer.status.converged and left > 0):
+            break
+        with np.errstate(over="ignore", invalid="ignore"):  # such a move does not pay
+            found = _Candidates(full, answer).exchanged()
+        if found is None:
+            break
+        columns, w, b = found
+        few = full.keep(columns)
+        start = few.state(w, b, answer.state.likelihood)
+        here = replace(answer, active=columns)
+        new = resume(here, few, start, solver, max_iter=left, tol=tol)
+        gain = _worth(new.state, price) - _worth(answer.state, price)
+        if not (new.status.converged and gain > _KEPT * _LEAST):
+            break
+        told, answer = len(answer.history), new
+        # Only now is it known that these iterations are part of the way.
+        asked = [callback is not None and callback(record) for record in new.history[told:]]
+        if any(asked) or gain < price:  # little was to be had, and next to nothing is left
+            break
+    return answer
+
+
+def may_exchange(problem: Problem, answer: Solution, solver: Solver) -> bool:
+    """Return whether columns have many near copies, and a prior without a level has chosen them.
+
+    A solver that follows a paper to the letter ends where it leads; noise that is learnt with the
+    weights would change with the columns, and with it what a nat is.
+    """
+    known = answer.state.likelihood is problem.likelihood
+    return problem.exchangeable and known and getattr(solver, "exchanges", False)
+
+
+def _worth(state: State, price: float) -> float:
+    """Return the fit of a model less the price of its columns."""
+    return state.fit - price * np.count_nonzero(state.w)

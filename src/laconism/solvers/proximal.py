@@ -1,0 +1,223 @@
+"""The convex case: an exact solver for the Laplace prior that ends by a certificate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .._component import Component
+from .._protocols import Array, Index, Prior
+from ..linalg import solve_semidefinite
+from .loop import flat
+from .problem import Problem, State
+
+# Columns taken into the working set at once, at the least; it doubles with the support.
+_GROWTH = 64
+# Kernels taken into it at once, and how alike (as a cosine) two of them may be.
+_PICKS = 6
+_ALIKE = 0.65
+# Newton steps on a working set before it grows again, at the most; a step that brings less than this
+# part of what the others brought is the last. For a start the set may grow earlier: what is left to
+# gain on it is gained together with what it grows by.
+_INNER = 4
+_SETTLED, _SETTLED_START = 0.01, 0.1
+_HALVINGS = 30
+# A step that promises less than this part of the objective is lost in its rounding.
+_LAST_DIGIT = 1e-15
+# Changes of sign that the quadratic problem may take, per column.
+_CHANGES = 10
+# The certificate: slopes meet the optimality conditions to this part of sqrt(tol). The objective is
+# quadratic in the slopes' error, so sqrt(tol) is its natural measure.
+_CERTIFICATE = 1e-3
+# Part of a kernel matrix that its factors may miss: below what the certificate would notice.
+_RANK_TOL = 1e-8
+
+
+class Proximal(Component):
+    r"""Proximal Newton on a working set, for penalties :math:`\mathrm{rate}\,|w|`.
+
+    On the working set the likelihood is replaced by the quadratic that osculates it, and the lasso of
+    that is solved exactly, without touching the data. Then the columns that violate optimality most
+    join the set. It ends by a certificate: for every column
+    :math:`|\partial\log p/\partial w_j| \le \mathrm{rate}`, with equality and the right sign where
+    :math:`w_j \ne 0`.
+
+    Parameters
+    ----------
+    fit_noise : bool, default=True
+        Whether the likelihood's own parameters are re-estimated along the way.
+    certify : bool, default=True
+        Whether to go on until the certificate holds; ``False`` stops when growing the working set
+        gains less than ``tol`` nats per observation, good enough for a start.
+    """
+
+    prunes = False
+
+    def __init__(self, fit_noise: bool = True, certify: bool = True) -> None:
+        self.fit_noise = fit_noise
+        self.certify = certify
+
+    def rank_tol(self, prior: Prior) -> float:
+        """Return how much of a kernel matrix its factors may miss: they certify, kernels weigh."""
+        return _RANK_TOL
+
+    def init(self, problem: Problem) -> State:
+        """Return the empty model."""
+        return problem.empty()
+
+    def step(self, problem: Problem, state: State) -> State:
+        """Return the state after the working set has grown and been solved."""
+        working = self._working_set(problem, state)
+        part = problem.keep(working)
+        inner = replace(state, w=state.w[working], gradient=None, metric=None)
+        settled, tol = (_SETTLED, 1e-10) if self.certify else (_SETTLED_START, 1e-3)
+        for _ in range(_INNER):
+            before, inner = inner, _newton_lasso(part, inner, tol)
+            if inner.objective - before.objective <= settled * (inner.objective - state.objective):
+                break
+        if self.fit_noise:
+            inner = part.relearn(inner)
+        w = np.zeros_like(state.w)
+        w[working] = inner.w
+        # Columns of weight zero change nothing but the slope, which tells whether this is the answer.
+        new = replace(inner, w=w, gradient=None, metric=None)
+        return replace(new, gradient=problem.gradient(new))
+
+    def _working_set(self, problem: Problem, state: State) -> Index:
+        support, excess = state.w != 0, _excess(problem, state)
+        if not excess.any():
+            return np.flatnonzero(support)
+        if problem.crowded:
+            worst = _apart(problem, excess)
+        else:
+            worst = np.argsort(-excess, kind="stable")[: max(_GROWTH, int(support.sum()))]
+        support[worst[excess[worst] > 0]] = True
+        return np.flatnonzero(support)
+
+    def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
+        """Return a sentence if the certificate of optimality holds."""
+        if not self.certify:
+            enough = tol * float(problem.weight.sum())
+            if not problem.crowded and _promises(problem, new).sum() <= enough:
+                return f"converged: no columns promise more than {tol:g} nats per observation"
+            still = flat(problem, old, new, tol)
+            # Wide kernels that are all alike come one at a time, and the first may bring nothing.
+            waits = still and problem.crowded and _promises(problem, new).max(initial=0.0) > enough
+            return None if waits else still
+        residual = optimality(problem, new)
+        if residual <= _CERTIFICATE * np.sqrt(tol):
+            return f"converged: optimal to {residual:.1e} of the rate"
+        if old.objective == new.objective:
+            return f"converged to the last digit: optimal to {residual:.1e} of the rate"
+        return None
+
+
+def _excess(problem: Problem, state: State) -> Array:
+    """Return by how much the slopes of the columns that are out exceed what the prior withstands."""
+    excess = np.abs(problem.gradient(state)) - problem.kinks()
+    return np.where(state.w != 0, 0.0, np.maximum(excess, 0.0))
+
+
+def _promises(problem: Problem, state: State) -> Array:
+    """Return the nats that each column that is out would bring alone.
+
+    In the units of ``scale`` the curvature along each of them is about one.
+    """
+    excess = _excess(problem, state)
+    return np.asarray((excess if problem.scale is None else excess / problem.scale) ** 2 / 2)
+
+
+def _apart(problem: Problem, excess: Array) -> Index:
+    """Return the worst column, the worst that is unlike it, and so on.
+
+    The neighbours of the worst kernel violate as much as it does, and one of them is enough.
+    """
+    picked: list[int] = []
+    while len(picked) < _PICKS and excess.any():
+        worst = int(np.argmax(excess))
+        picked.append(worst)
+        excess = np.where(problem.likeness(worst) > _ALIKE, 0.0, excess)
+        excess[worst] = 0.0
+    return np.array(picked)
+
+
+def optimality(problem: Problem, state: State) -> float:
+    """Return the largest violation of the lasso's optimality conditions, in units of the rate."""
+    slope, rate = problem.gradient(state), problem.kinks()
+    level = 0.0
+    if problem.intercept:  # its slope, in standard errors
+        information = float(problem.laplace_targets(state)[0].sum())
+        level = abs(float(problem.weight @ state.slope)) / np.sqrt(information)
+    if not slope.size:
+        return level
+    off = np.maximum(np.abs(slope) / rate - 1, 0.0)
+    on = np.abs(slope / rate - np.sign(state.w))
+    return max(level, float(np.where(state.w == 0, off, on).max()))
+
+
+def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
+    """Return the state after one Newton step: the lasso of the quadratic that osculates it."""
+    metric = problem.metric(state) if state.metric is None else state.metric
+    H, push = metric.gram, float(problem.weight @ state.slope)
+    level, slope = push * metric.spread, problem.gradient(state) - push * metric.centre
+    w = lasso_quadratic(H, slope + H @ state.w, problem.kinks(), state.w, tol)
+    dw = w - state.w
+    db = level - float(metric.centre @ dw)
+    promised = slope @ dw - dw @ H @ dw / 2 + problem.penalty(state.w) - problem.penalty(w)
+    promised += push * level / 2
+    if promised <= _LAST_DIGIT * abs(state.objective):
+        return state
+    for halving in range(_HALVINGS):
+        t = 0.5**halving
+        # The whole step lands on exact zeros, which w + (w' - w) would miss by a rounding.
+        moved = w if t == 1 else state.w + t * dw
+        new = problem.state(moved, state.b + t * db, state.likelihood)
+        if new.objective > state.objective:
+            return problem.remember(metric, new) if problem.many_rows and t == 1 else new
+        if metric is state.metric:  # it was too old after all
+            return _newton_lasso(problem, replace(state, metric=None), tol)
+    return state
+
+
+def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-10) -> Array:
+    r"""Return the minimiser of :math:`\tfrac12 w^T H w - c^T w + \sum_j \mathrm{rate}_j |w_j|`.
+
+    An active-set method: within an orthant the minimiser is one linear solve. On the way to it the
+    first weight to reach zero stays there; at it, zeros whose slope beats the rate are freed, those
+    that would set out in the wrong direction excepted. Slopes within ``tol`` of the rate are zero.
+    """
+    w, slack = w.copy(), tol * rate
+    for _ in range(_CHANGES * (w.size + 1)):
+        slope, on = c - H @ w, w != 0
+        sign = np.sign(np.where(on, w, slope))
+        steep = slope - rate * sign
+        free = (on | (steep * sign > slack)).nonzero()[0]
+        if (np.abs(steep[free]) <= slack[free]).all():
+            break
+        free, d = _direction(H, free, sign, steep, w)
+        start = w[free]
+        homeward = (d * sign[free] < 0).nonzero()[0]  # none of them at zero: see _direction
+        with np.errstate(over="ignore"):  # a step next to nothing crosses zero at infinity
+            crossing = -start[homeward] / d[homeward]
+        t = crossing.min(initial=1.0)
+        w[free] = start + t * d
+        w[free[homeward[crossing <= t]]] = 0.0
+    return w
+
+
+def _direction(H: Array, free: Index, sign: Array, steep: Array, w: Array) -> tuple[Index, Array]:
+    """Return the free weights and the step to their minimum, none leaving zero on the wrong side.
+
+    Weights that would are held. The steepest alone, added to a solved support, never would: so it is
+    the last to be held.
+    """
+    while True:
+        d = solve_semidefinite(H[free[:, None], free], steep[free])
+        at_zero = w[free] == 0
+        wrong = at_zero & (d * sign[free] <= 0)
+        if not wrong.any():
+            return free, d
+        if wrong.sum() == at_zero.sum() > 1:
+            wrong[np.argmax(np.where(at_zero, np.abs(steep[free]), -1.0))] = False
+        free = free[~wrong]

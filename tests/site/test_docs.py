@@ -1,0 +1,105 @@
+"""The documents tell the truth: their code runs, their output is real, what they name is there."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md"]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def read(name):
+    path = ROOT / name
+    if not path.exists():
+        pytest.skip(f"{name} is not part of this copy of the sources.")
+    return path.read_text(encoding="utf-8")
+
+
+def blocks(name):
+    """Return language, text and line of each fenced block."""
+    text = read(name)
+    return [(m[1], m[2], text[: m.start()].count("\n") + 2) for m in FENCE.finditer(text)]
+
+
+# ---- code ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_the_code_of_a_document_runs_and_prints_what_it_says(name, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT))  # the benchmarks are not installed
+    monkeypatch.chdir(tmp_path)  # where files may be written
+    found = blocks(name)
+    namespace = {"__name__": "document"}
+    ran = 0
+    for (language, code, line), (following, expected, _) in zip(
+        found, [*found[1:], ("", "", 0)], strict=True
+    ):
+        if language != "python":
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            # Empty lines in front make a traceback point into the document.
+            exec(compile("\n" * (line - 1) + code, str(ROOT / name), "exec"), namespace)
+        if following == "text":
+            assert printed.getvalue() == expected, f"{name}, the output of line {line}"
+        else:
+            assert printed.getvalue() == "", f"{name}, line {line} prints what is not shown"
+        ran += 1
+    assert ran >= 2
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_somewhere(name):
+    read("Makefile")  # a copy without it has not all documents either
+    folder = (ROOT / name).parent
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", read(name)):
+        if not target.startswith("http"):
+            assert (folder / target).exists(), f"{name} links to {target}"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_files_and_commands_exist(name):
+    text = FENCE.sub("", read(name))
+    targets = set(re.findall(r"^([a-z]+):", read("Makefile"), re.MULTILINE))
+    asked = set(re.findall(r"`make ([a-z]+)", text)) | set(re.findall(r"^ +make ([a-z]+)", text, re.M))
+    assert asked <= targets, f"{name} asks make for {asked - targets}"
+    places = [ROOT, ROOT / "src" / "laconism", (ROOT / name).parent]
+    for path in re.findall(r"`((?:\w+/)*[\w.]+\.(?:py|md|toml|cff))`", text):
+        assert any((place / path).exists() for place in places), f"{name} names {path}"
+
+
+def test_the_tree_is_the_tree():
+    """Every module has its line in ARCHITECTURE.md, and every line its module."""
+    tree = next(text for language, text, _ in blocks("ARCHITECTURE.md") if "src/laconism/" in text)
+    named, folder = set(), ""
+    for line in tree.splitlines()[1:]:
+        entry = re.match(r"( +)([\w.]+/?)", line)
+        indent, name = len(entry[1]), entry[2]
+        if name.endswith("/"):
+            folder = name
+        elif name.endswith(".py"):
+            named.add((folder if indent > 2 else "") + name)
+    package = ROOT / "src" / "laconism"
+    there = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}
+    there = {path for path in there if not path.endswith("/__init__.py")}
+    assert there - named == set(), "give these a line in the tree of ARCHITECTURE.md"
+    assert named - there == set(), "these are gone: take them out of the tree of ARCHITECTURE.md"
+
+
+def test_the_place_of_the_benchmarks_is_kept():
+    text = read("README.md")
+    assert text.count("<!-- benchmarks:begin -->") == text.count("<!-- benchmarks:end -->") == 1
+    assert text.index("<!-- benchmarks:begin -->") < text.index("<!-- benchmarks:end -->")
+
+
+def test_the_citation_has_what_the_format_requires():
+    keys = re.findall(r"^([a-z-]+):", read("CITATION.cff"), re.MULTILINE)
+    assert {"cff-version", "message", "title", "authors", "license", "references"} <= set(keys)
+    assert len(keys) == len(set(keys))
