@@ -235,7 +235,9 @@ def test_a_search_begins_at_the_scales_that_are_given(starts, Model):
     np.testing.assert_allclose(starts[2], starts[0])
     np.testing.assert_allclose(other.predict(3 * X), model.predict(X), rtol=1e-6)
     screened = Model(initial_scales=0.5, screening=2, selection_rate=3.0).fit(X, y)
-    np.testing.assert_allclose(starts[3], 0.5 * X.var(axis=0)[screened._fit_data(X, y, None).features])
+    np.testing.assert_allclose(
+        starts[3], 0.5 * X.var(axis=0)[screened._ask(screened._fit_data(X, y, None)).features]
+    )
 
 
 def test_from_scales_that_are_given_there_is_no_restart(starts):

@@ -21,6 +21,7 @@ from ..linalg import as_dense
 from ..model.callbacks import begin_reports
 from ..model.kernel_model import Widen
 from ..model.output import Fit
+from ..model.tasks import FitData
 from ..priors import Jeffreys
 from ..solvers import Problem, Record, Status
 from .hyperparameters import choose
@@ -121,8 +122,9 @@ class LaconicBase(ProjectedModel):
 
     # ---- solve ----------------------------------------------------------------------------
 
-    def _solve(self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood) -> None:
+    def _fit_rows(self, data: FitData) -> None:
         """Fit a reference for every output, project it, and publish what is needed of it."""
+        X, weight, targets, likelihood = data
         for merge in (merge_duplicates, merge_near_duplicates):
             kept, X, weight, targets, _ = merge(X, weight, targets)
             self._rows = self._rows[kept]
@@ -131,6 +133,8 @@ class LaconicBase(ProjectedModel):
         taken = self._best_answer(X, weight, targets, likelihood)
         self._fit_coupling(taken.references, targets, weight)
         self._adopt(taken, began)
+        if not self._task.classifies:
+            self.noise_variance_ = float(self.likelihoods_[0].variance)
 
     def _best_answer(
         self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood

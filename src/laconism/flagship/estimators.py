@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from .._component import resolve
 from .._protocols import Array, Likelihood
-from ..likelihoods import Binary, Noise, Student
-from ..model.callbacks import with_callbacks
+from ..likelihoods import Student
 from ..model.multiclass import answers, couple, fit_coupling, log_proba_of
-from ..model.predictions import BINARY, NOISES, BinaryPredictions, GaussianPredictions, as_targets
-from ..model.threads import one_blas_thread
-from ..model.validation import all_or_nothing
+from ..model.predictions import BinaryPredictions, GaussianPredictions
+from ..model.tasks import NOISES, Labels, Values
 from ..posterior import GaussianPosterior
 from ..solvers import Problem
 from .base import LaconicBase
@@ -37,6 +34,11 @@ _LEAST_LEFT = 0.1
 _MUCH = 0.1
 # Half the distance at which the slope of a moderated latent is taken.
 _STEP = 1e-4
+
+
+# Every noise of a reference has that floor; ``"auto"`` begins with the Gaussian.
+_NOISES = {name: partial(kind, floor=_LEAST_NOISE) for name, kind in NOISES.items()}
+_NOISES["auto"] = _NOISES["gaussian"]
 
 
 def _answers_left_out(references: Sequence[Reference]) -> tuple[Array, Array]:
@@ -122,6 +124,8 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     2
     """
 
+    _task = Labels()
+
     def __init__(
         self,
         kernel: Any = "auto",
@@ -148,32 +152,6 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.callbacks = callbacks
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the classifier.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals a row written twice, weight 0 a row left out.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self), one_blas_thread():
-            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
-        likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
-        targets = self._encode(y)
-        self._solve(X, weight, targets, likelihood)
-        return self
 
     def _fit_coupling(
         self, references: Sequence[Reference], targets: Sequence[Array], weight: Array
@@ -287,6 +265,8 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
     (True, True)
     """
 
+    _task = Values(_NOISES)
+
     def __init__(
         self,
         kernel: Any = "auto",
@@ -311,37 +291,6 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         self.max_rank = max_rank
         self.n_jobs = n_jobs
         self.callbacks = callbacks
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the regressor.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals a row written twice, weight 0 a row left out. Unless equal rows have
-            different targets, copies are no further observations: weights are then scaled down so
-            that all rows together count for as many as are different.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self), one_blas_thread():
-            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
-        y = as_targets(y)
-        named = {name: partial(kind, floor=_LEAST_NOISE) for name, kind in NOISES.items()}
-        named["auto"] = named["gaussian"]  # to begin with
-        likelihood = resolve("likelihood", self.likelihood, named, Noise)
-        self._solve(X, weight, [y], likelihood)
-        self.noise_variance_ = float(self.likelihoods_[0].variance)
-        return self
 
     def _counted(self, X: Array, weight: Array) -> Array:
         """Return what rows count for: copies, all with one value, are no more evidence of little noise.

@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 
 from .._component import is_count, is_name, is_number, is_positive, is_rate, unknown
-from .._protocols import Array, Index, Likelihood
+from .._protocols import Array, Index
 from ..basis import KernelBasis, WithConstant
 from ..basis.kernel import distinct_rows
 from ..design import DenseDesign
@@ -20,6 +20,7 @@ from ..kernels import RBF, Kernel, Linear, Polynomial, Scaled, Stationary
 from ..model.callbacks import begin_reports
 from ..model.kernel_model import KernelModel
 from ..model.output import Fit
+from ..model.tasks import FitData
 from ..posterior import GaussianPosterior
 from ..priors import Laplace
 from ..solvers import Problem, Status
@@ -146,13 +147,10 @@ class JCFOBase(KernelModel):
             return RBF(gamma=1.0)
         return Linear() if self.kernel == "linear" else Polynomial(degree=int(self.degree))
 
-    def _fit_data(self, X: Any, y: Any, sample_weight: Any) -> Asked:
-        raise NotImplementedError
-
-    def _ask(
-        self, X: Any, weight: Array, targets: Sequence[Array], likelihood: Likelihood, shared: bool
-    ) -> Asked:
+    def _ask(self, data: FitData) -> Asked:
         """Return the joint problem in standardised features, or one for each output."""
+        X, weight, targets, likelihood = data
+        shared = bool(getattr(self, "share_features", True))
         if str(self.solver) not in SOLVERS:
             raise unknown("solver", str(self.solver), sorted(SOLVERS))
         sparse: bool = issparse(X)
@@ -215,8 +213,9 @@ class JCFOBase(KernelModel):
 
     # ---- solve ----------------------------------------------------------------------------
 
-    def _solve(self, asked: Asked) -> None:
+    def _fit_rows(self, data: FitData) -> None:
         """Find weights and scales together and publish both."""
+        asked = self._ask(data)
         reports, end_reports = begin_reports(self, len(asked.questions))
         found = []
         for question, report in zip(asked.questions, reports, strict=True):

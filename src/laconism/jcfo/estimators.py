@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from .._component import is_name, is_positive, resolve
+from .._component import is_name, is_positive
 from ..basis import KernelBasis
-from ..likelihoods import Binary, Gaussian
-from ..model.callbacks import with_callbacks
-from ..model.predictions import BINARY, BinaryPredictions, GaussianPredictions, as_targets
-from ..model.threads import one_blas_thread
-from ..model.validation import all_or_nothing
+from ..likelihoods import Gaussian
+from ..model.predictions import BinaryPredictions, GaussianPredictions
+from ..model.tasks import Labels, Values
 from .base import Asked, JCFOBase
 from .search import JointFit
 
@@ -119,6 +117,8 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
        feature selection and classifier design, IEEE TPAMI 26, 2004.
     """
 
+    _task = Labels()
+
     def __init__(
         self,
         kernel: str = "rbf",
@@ -162,29 +162,6 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the classifier.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals a row written twice, weight 0 a row left out.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self), one_blas_thread():
-            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        self._solve(self._fit_data(X, y, sample_weight))
-        return self
-
     def _rules(self) -> dict[str, tuple[bool, str]]:
         switch = self.penalize_intercept
         known = switch == "auto" or isinstance(switch, bool | np.bool_ | int)
@@ -198,11 +175,6 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         if self.penalize_intercept == "auto":
             return outputs == 1 and self.kernel == "rbf"
         return super()._penalises(outputs)
-
-    def _fit_data(self, X: Any, y: Any, sample_weight: Any) -> Asked:
-        X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
-        likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
-        return self._ask(X, weight, self._encode(y), likelihood, bool(self.share_features))
 
 
 class JCFORegressor(GaussianPredictions, JCFOBase):
@@ -269,6 +241,8 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     3
     """
 
+    _task = Values({"gaussian": Gaussian}, Gaussian)
+
     def __init__(
         self,
         kernel: str = "rbf",
@@ -307,34 +281,6 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         self.tol = tol
         self.random_state = random_state
         self.callbacks = callbacks
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the regressor.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals a row written twice, weight 0 a row left out.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self), one_blas_thread():
-            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        self._solve(self._fit_data(X, y, sample_weight))
-        return self
-
-    def _fit_data(self, X: Any, y: Any, sample_weight: Any) -> Asked:
-        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
-        likelihood = resolve("likelihood", self.likelihood, {"gaussian": Gaussian}, Gaussian)
-        return self._ask(X, weight, [as_targets(y)], likelihood, shared=True)
 
     def _publish_joint(self, asked: Asked, found: Sequence[JointFit]) -> None:
         super()._publish_joint(asked, found)

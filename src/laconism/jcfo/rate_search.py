@@ -93,7 +93,7 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
         """Choose and fit; return what the variances of the chosen model are to be multiplied by."""
         callbacks = check_callbacks(self.callbacks)
         data, template = self._rows(X, y, sample_weight), self._template()
-        asked: Asked = template._fit_data(*data)  # judges everything but the grid
+        asked: Asked = template._ask(template._fit_data(*data))  # judges everything but the grid
         grid = self._grid(asked)
         folds, judge = draw_folds(self.cv, data, groups, self._classifies), self._judge(template)
         handicap = self._handicap(grid, float(data.weight.sum()))
@@ -297,7 +297,7 @@ def _fold(
     held_in, held_out = data.rows(train), data.rows(test)
     model, runners = clone(template), [replace(runner, tried=[]) for runner in runners]
     began = time.perf_counter()
-    asked = model._fit_data(*held_in)
+    asked = model._ask(model._fit_data(*held_in))
     for runner, found in walk(model, asked, runners):
         with warnings.catch_warnings():  # a candidate need not converge to be judged
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self, TypeAlias
 
@@ -20,10 +21,14 @@ from .._protocols import Array, Basis, Index
 from ..basis import Features, KernelBasis, Monomials, WithConstant
 from ..kernels import Polynomial, resolve_kernel
 from ..magnitude import check_largest, squares_safely
-from .callbacks import CallbackSupportMixin
+from ..solvers import Status
+from .callbacks import CallbackSupportMixin, with_callbacks
 from .output import Fit, join
+from .tasks import FitData, Labels, Values
+from .threads import one_blas_thread
 from .validation import (
     ROWS,
+    all_or_nothing,
     check_gamma,
     check_weight,
     entries_once,
@@ -65,6 +70,53 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
     max_rank: int
     n_jobs: int | None
     callbacks: Any
+    likelihood: Any
+    status_: Status
+
+    # ---- fit ------------------------------------------------------------------------------
+
+    _task: Labels | Values
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Labels of a classifier, targets of a regressor.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 equals a row written twice, weight 0 a row left out.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self), one_blas_thread():
+            self._fit(X, y, sample_weight)
+            if not (self.status_.converged or self.status_.stopped):
+                warnings.warn(self.status_.message, ConvergenceWarning, stacklevel=2)
+        return self
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        self._fit_rows(self._fit_data(X, y, sample_weight))
+        return self
+
+    def _fit_data(self, X: Any, y: Any, sample_weight: Any) -> FitData:
+        """Return the rows that count, the targets of each output and their likelihood."""
+        class_weight = getattr(self, "class_weight", None)
+        X, y, weight = self._validate(X, y, sample_weight, class_weight, **self._task.validation)
+        likelihood = self._task.likelihood(self.likelihood)
+        targets, classes = self._task.encode(y)
+        if classes is not None:
+            self.classes_ = classes
+        return FitData(X, weight, targets, likelihood)
+
+    @abstractmethod
+    def _fit_rows(self, data: FitData) -> None:
+        """Fit the model to validated rows and publish it."""
 
     # ---- validate -------------------------------------------------------------------------
 
@@ -180,9 +232,6 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
         self.history_ = [record for fit in fits for record in fit.history]
         self.n_iter_ = max(len(fit.history) for fit in fits)
         self.status_ = join([fit.status for fit in fits], note)
-        if not (self.status_.converged or self.status_.stopped):
-            # Above are _solve, _fit, scikit-learn's wrapper of it, fit, and then whoever called that.
-            warnings.warn(self.status_.message, ConvergenceWarning, stacklevel=6)
         for stale in ("coef_", "dual_coef_", "relevance_vectors_"):  # of a fit with another kernel
             self.__dict__.pop(stale, None)
         weights, intercepts = self._weights()
@@ -201,15 +250,15 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
 
     def _set_weights(self, weights: Array, intercepts: Array, source: Index) -> None:
         """Write scikit-learn's attributes: ``coef_`` on features, ``dual_coef_`` on rows."""
-        self.intercept_ = self._shape_output(intercepts)
+        self.intercept_ = self._task.shape(intercepts)
         if self._on_features:
             coef = np.zeros((len(weights), self._n_columns - self._has_constant))
             coef[:, source] = weights
-            self.coef_ = self._shape_output(coef)
+            self.coef_ = self._task.shape(coef)
             self.relevance_ = source
             self._support = self._input_support(source)
         else:
-            self.dual_coef_ = self._shape_output(weights)
+            self.dual_coef_ = self._task.shape(weights)
             self.relevance_ = source
             if not self._precomputed:
                 self.relevance_ = self._rows[source]
@@ -224,9 +273,6 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
     def _real_basis(self) -> Any:
         """The basis without the column of a penalised intercept."""
         return self.basis_.rest if isinstance(self.basis_, WithConstant) else self.basis_
-
-    def _shape_output(self, values: Array) -> Any:
-        return values
 
     def _input_support(self, source: Index) -> Array:
         """Return which input features the kept columns use."""

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from .._component import is_positive
 from .._protocols import Array, Basis, Index
 from ..judging.press import Own, PressResiduals, is_crowded
-from ..likelihoods import REGISTRY as LIKELIHOODS
-from ..likelihoods import Binary, Gaussian, Noise
+from ..likelihoods import Gaussian
 from ..linalg import as_dense
-from ..magnitude import check_largest
 from ..posterior import GaussianPosterior
 from .multiclass import couple
-from .validation import about_targets, check_one_kind
 
 # The least degrees of freedom that a residual is credited with, as a part of the observations.
 _LEFT = 0.1
-
-BINARY = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Binary)}
-NOISES = {name: kind for name, kind in LIKELIHOODS.items() if issubclass(kind, Noise)}
-
-
-def as_targets(y: Any) -> Array:
-    """Return the targets of a regression as doubles that can be squared."""
-    given = np.asarray(y)
-    numbers = given.dtype.kind in "biuf" and np.isfinite(given).all()
-    sentence = None if numbers else about_targets(given, numeric=True)
-    if sentence is not None:
-        raise ValueError(sentence)
-    targets: Array = given.astype(np.float64, copy=False)
-    check_largest(targets, "targets", "y")
-    return targets
 
 
 class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
@@ -46,17 +27,6 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
     likelihoods_: list[Any]
     coupling_: float = 0.0  # of more than two classes; one that is learnt needs rows that were left out
     _latents: Callable[..., tuple[Array, Array]]  # of the model it is mixed into
-
-    def _encode(self, y: Any) -> Sequence[Array]:
-        """Remember the classes and return the labels -1, +1 of each output."""
-        check_one_kind(y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if self.classes_.size < 2:
-            only = self.classes_.tolist()[0]
-            raise ValueError(f"A classifier needs at least two classes, got one class ({only!r}).")
-        positive = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        return [np.where(codes == k, 1.0, -1.0) for k in positive]
 
     def decision_function(self, X: Any) -> Array:
         """Return the moderated latent: its link is the integrated probability.
@@ -168,9 +138,6 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
             noise = unseen.noise(noise, weight)
         noise *= max(left / max(left - n_scales, _LEFT * total), 1.0)
         return float(noise * (fitted.variance / fitted.noise))
-
-    def _shape_output(self, values: Array) -> Any:
-        return float(values[0]) if values.ndim == 1 else values[0]
 
     def predict(self, X: Any) -> Array:
         """Return the posterior mean of each row.

@@ -14,7 +14,7 @@ from .._component import is_jobs, is_switch
 from .._protocols import Array
 from ..judging.row_scores import AS_THEY_ARE, FACTORS, WORST, RowScores, Scoring, score_labels
 from ..judging.trials import Data, Trial
-from .predictions import as_targets
+from .tasks import as_targets
 from .validation import ROWS, all_or_nothing, check_one_kind, entries_once, naming_columns
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from .._protocols import Array, Likelihood
 from ..design import Built, build_design
 from ..likelihoods import Binary
 from ..model.callbacks import begin_reports
 from ..model.kernel_model import KernelModel
 from ..model.output import Fit, fit_relevance
+from ..model.tasks import FitData
 from ..priors import Jeffreys
 from ..solvers import Problem
 
@@ -30,10 +30,9 @@ class RelevanceBase(KernelModel):
         """Return what a person should know besides."""
         return ""
 
-    def _solve(
-        self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood
-    ) -> tuple[Built, list[Fit]]:
+    def _solve(self, data: FitData) -> tuple[Built, list[Fit]]:
         """Learn the precisions of every output on one shared design and publish what they kept."""
+        X, weight, targets, likelihood = data
         reports, end_reports = begin_reports(self, len(targets))
         basis = self._make_basis(X, weight)
         solver = self._make_solver()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._component import is_name, resolve, unknown
+from .._component import is_name, unknown
 from .._protocols import Array
 from ..laplace.mode import own_precision
-from ..likelihoods import Binary, Noise
-from ..model.callbacks import with_callbacks
-from ..model.predictions import BINARY, NOISES, BinaryPredictions, GaussianPredictions, as_targets
-from ..model.threads import one_blas_thread
-from ..model.validation import all_or_nothing
+from ..model.predictions import BinaryPredictions, GaussianPredictions
+from ..model.tasks import FitData, Labels, Values
 from .augmentation import Augmentation
 from .base import RelevanceBase
 from .evidence import TopDownEvidence
@@ -133,6 +130,8 @@ class RVMClassifier(BinaryPredictions, _RVM):
     .. [BT00] C. Bishop, M. Tipping, Variational relevance vector machines, UAI 2000.
     """
 
+    _task = Labels()
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -172,31 +171,9 @@ class RVMClassifier(BinaryPredictions, _RVM):
         self.n_jobs = n_jobs
         self.callbacks = callbacks
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the classifier.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals a row written twice, weight 0 a row left out.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self), one_blas_thread():
-            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
-        likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
-        self._solve(X, weight, self._encode(y), likelihood)
-        return self
+    def _fit_rows(self, data: FitData) -> None:
+        """Learn the precisions of every class and publish the weights."""
+        self._solve(data)
 
 
 class RVMRegressor(GaussianPredictions, _RVM):
@@ -270,6 +247,8 @@ class RVMRegressor(GaussianPredictions, _RVM):
     .. [T01] M. Tipping, Sparse Bayesian learning and the relevance vector machine, JMLR 1, 2001.
     """
 
+    _task = Values()
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -307,31 +286,10 @@ class RVMRegressor(GaussianPredictions, _RVM):
         self.n_jobs = n_jobs
         self.callbacks = callbacks
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the regressor.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals a row written twice, weight 0 a row left out.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self), one_blas_thread():
-            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
-        y = as_targets(y)
-        likelihood = resolve("likelihood", self.likelihood, NOISES, Noise)
-        built, (fit,) = self._solve(X, weight, [y], likelihood)
+    def _fit_rows(self, data: FitData) -> None:
+        """Learn the precisions, publish the weights, the noise and the variance away from the data."""
+        X, weight, (y,), _ = data
+        built, (fit,) = self._solve(data)
         self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
         self._augmentation = None
         if built.pivots is not None:
@@ -347,7 +305,6 @@ class RVMRegressor(GaussianPredictions, _RVM):
                 target,
                 weight * r,
             )
-        return self
 
     def _touching(self, X: Any, y: Array) -> tuple[Array, Array]:
         """Return precision and target of the Gaussians that the posterior is made of."""

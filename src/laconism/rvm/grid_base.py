@@ -14,6 +14,7 @@ from .._protocols import Array, Basis, Index
 from ..basis import Features, PerFeature
 from ..basis.kernel import distinct_rows
 from ..model.output import Fit
+from ..model.tasks import FitData
 from ..model.validation import resolve_gamma
 from .base import RelevanceBase
 from .variational import Variational
@@ -132,13 +133,27 @@ class GridRVMBase(RelevanceBase):
         """
         return super().transform(self._unfold(X))
 
+    def _fit_data(self, X: Any, y: Any, sample_weight: Any) -> FitData:
+        X, shape = unfold(X)
+        data = super()._fit_data(X, y, sample_weight)
+        self._settle_grid(data.X, shape)
+        return data
+
+    def _fit_rows(self, data: FitData) -> None:
+        """Learn the precisions of the slices and publish weights, precisions and noise."""
+        built, fits = self._solve(data)
+        self._set_modes(fits)
+        if not self._task.classifies:
+            X, weight, (y,), _ = data
+            self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
+
     # ---- relevances out -------------------------------------------------------------------
 
     def _set_weights(self, weights: Array, intercepts: Array, source: Index) -> None:
         coef = np.zeros((len(weights), prod(self.grid_shape_)))
         coef[:, source] = weights
-        self.coef_ = self._shape_output(coef.reshape(-1, *self.grid_shape_))
-        self.intercept_ = self._shape_output(intercepts)
+        self.coef_ = self._task.shape(coef.reshape(-1, *self.grid_shape_))
+        self.intercept_ = self._task.shape(intercepts)
         self.relevance_, self.n_relevant_ = source, int(source.size)
         basis: Any = self.basis_
         self._support = np.zeros(self.n_features_in_, dtype=bool)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
-from .._component import resolve
-from ..likelihoods import Binary, Noise
-from ..model.callbacks import with_callbacks
-from ..model.predictions import BINARY, NOISES, BinaryPredictions, GaussianPredictions, as_targets
-from ..model.threads import one_blas_thread
-from ..model.validation import all_or_nothing
-from .grid_base import GridRVMBase, unfold
+from ..model.predictions import BinaryPredictions, GaussianPredictions
+from ..model.tasks import Labels, Values
+from .grid_base import GridRVMBase
 
 
 class GridRVMClassifier(BinaryPredictions, GridRVMBase):
@@ -97,6 +93,8 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
     .. [GRID] Bayesian logistic regression for classification of tabular data (gridRVM).
     """
 
+    _task = Labels()
+
     def __init__(
         self,
         grid_shape: Any = None,
@@ -129,35 +127,6 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.callbacks = callbacks
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the classifier.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, M1, M2, ...) or (n_samples, n_features)
-            Tables or tensors, or flat rows of them.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals a sample written twice, weight 0 a sample left out.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self), one_blas_thread():
-            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, shape = unfold(X)
-        X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
-        self._settle_grid(X, shape)
-        likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
-        _, fits = self._solve(X, weight, self._encode(y), likelihood)
-        self._set_modes(fits)
-        return self
 
 
 class GridRVMRegressor(GaussianPredictions, GridRVMBase):
@@ -238,6 +207,8 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
     .. [GRID] Bayesian logistic regression for classification of tabular data (gridRVM).
     """
 
+    _task = Values()
+
     def __init__(
         self,
         grid_shape: Any = None,
@@ -268,34 +239,3 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
         self.tol = tol
         self.n_jobs = n_jobs
         self.callbacks = callbacks
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the regressor.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, M1, M2, ...) or (n_samples, n_features)
-            Tables or tensors, or flat rows of them.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals a sample written twice, weight 0 a sample left out.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self), one_blas_thread():
-            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, shape = unfold(X)
-        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
-        y = as_targets(y)
-        self._settle_grid(X, shape)
-        likelihood = resolve("likelihood", self.likelihood, NOISES, Noise)
-        built, fits = self._solve(X, weight, [y], likelihood)
-        self._set_modes(fits)
-        self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
-        return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,20 +18,18 @@ from ..likelihoods import Binary
 from ..model.callbacks import begin_reports
 from ..model.kernel_model import KernelModel
 from ..model.output import Fit, fit_output
+from ..model.tasks import FitData
 from ..priors import REGISTRY as PRIORS
 from ..priors import GeneralizedGaussian, Jeffreys
 from ..priors import Prior as PriorComponent
 from ..solvers import Problem, Solver, choose_solver, rank_tolerance
 from ..solvers.learnt_scale import Start
 
-
-class FitData(NamedTuple):
-    """Rows that count with their weights, the targets of each output, and their distribution."""
-
-    X: Any
-    weight: Array
-    targets: Sequence[Array]
-    likelihood: Likelihood
+# From half as many columns as rows on, residuals say nothing about the noise (likelihoods/gaussian.py).
+_CROWDED = (
+    " With that many kernels for so few rows it may pass through the data, so its error bars are those "
+    "of rows left out: try LaconicRegressor, features (kernel=None) or a wider kernel (a smaller gamma)."
+)
 
 
 class PreparedDesign(NamedTuple):
@@ -59,12 +58,6 @@ class SparseBayesBase(KernelModel):
         if self.kernel is not None:
             raise ValueError("expansion needs kernel=None: it multiplies features, not kernels.")
         return Monomials.of_degree(self.expansion, X.shape[1])
-
-    def _fit_data(self, X: Any, y: Any, sample_weight: Any) -> FitData:
-        raise NotImplementedError
-
-    def _conclude(self, question: FitData, basis: Basis) -> None:
-        """Publish what hangs on the training rows and on all columns, if anything does."""
 
     def _priors(self, n_columns: int) -> tuple[Prior, Prior, Solver]:
         """Return the prior, the same with its numbers for so many columns, and who solves it."""
@@ -102,23 +95,17 @@ class SparseBayesBase(KernelModel):
         built = build_design(basis, *rows, centre=centre, tol=tol, max_rank=int(self.max_rank))
         return PreparedDesign(built, n_columns)
 
-    def _solve(
-        self,
-        X: Any,
-        weight: Array,
-        targets: Sequence[Array],
-        likelihood: Likelihood,
-        prepared: PreparedDesign | None = None,
-        scales: Sequence[float] = (),
+    def _fit_rows(
+        self, data: FitData, prepared: PreparedDesign | None = None, scales: Sequence[float] = ()
     ) -> None:
         """Fit every output on one shared design and publish what they kept.
 
         ``prepared`` is that design, ``scales`` are guesses of what the prior's will be, where they are
         known from elsewhere.
         """
+        weight, targets, likelihood = data.weight, data.targets, data.likelihood
         reports, end_reports = begin_reports(self, len(targets))
-        question = FitData(X, weight, targets, likelihood)
-        prepared = self._prepare(question) if prepared is None else prepared
+        prepared = self._prepare(data) if prepared is None else prepared
         unbound, prior, solver = self._priors(prepared.n_columns)
         free, kernels = self._free_intercept, self.kernel is not None
         built = prepared.built
@@ -150,7 +137,14 @@ class SparseBayesBase(KernelModel):
         self.prior_, self.priors_, self.solver_ = well_determined[0], well_determined, solver
         self._held_noise = any(fit.held for fit in fits)
         self._publish(fits, built.basis, built.centre, built.note)
-        self._conclude(question, built.basis)
+        if not self._task.classifies:
+            self._publish_noise(data, built.basis)
+
+    def _publish_noise(self, data: FitData, basis: Basis) -> None:
+        """Publish the noise of a regression, corrected for the parameters that were fitted."""
+        self.noise_variance_ = self._noise_variance(data.X, data.targets[0], data.weight, basis)
+        if self.kernel is not None and 2 * self.n_relevant_ >= data.weight.sum():
+            self.status_ = replace(self.status_, message=self.status_.message + _CROWDED)
 
     def _warm_starts(self, problems: Sequence[Problem], basis: Basis, centre: Array) -> list[Start]:
         """Return the previous answer on the columns that are still there, if that is asked for."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from .._component import resolve
-from ..likelihoods import Binary
-from ..model.callbacks import with_callbacks
-from ..model.predictions import BINARY, BinaryPredictions
-from ..model.threads import one_blas_thread
-from ..model.validation import all_or_nothing
-from .base import FitData, SparseBayesBase
+from ..model.predictions import BinaryPredictions
+from ..model.tasks import Labels
+from .base import SparseBayesBase
 
 
 class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
@@ -115,6 +111,8 @@ class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
     .. [FJ01] M. Figueiredo, A. Jain, Bayesian learning of sparse classifiers, CVPR 2001.
     """
 
+    _task = Labels()
+
     def __init__(
         self,
         prior: Any = "jeffreys",
@@ -155,32 +153,3 @@ class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.callbacks = callbacks
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the classifier.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals a row written twice, weight 0 a row left out.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self), one_blas_thread():
-            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        self._solve(*self._fit_data(X, y, sample_weight))
-        return self
-
-    def _fit_data(self, X: Any, y: Any, sample_weight: Any) -> FitData:
-        X, y, weight = self._validate(X, y, sample_weight, self.class_weight)
-        likelihood = resolve("likelihood", self.likelihood, BINARY, Binary)
-        return FitData(X, weight, self._encode(y), likelihood)

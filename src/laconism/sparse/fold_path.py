@@ -17,10 +17,11 @@ from .._protocols import Array, Index
 from ..judging.row_scores import RowScores
 from ..judging.trials import Data, Trial, Tried
 from ..linalg import ridge
+from ..model.tasks import FitData
 from ..priors import GeneralizedGaussian
 from ..solvers import Proximal
 from ..solvers.problem import lifted
-from .base import FitData, PreparedDesign, SparseBayesBase
+from .base import PreparedDesign, SparseBayesBase
 
 # Nats per observation to which a candidate is solved: far below what folds differ by.
 _TOL = 1e-4
@@ -145,7 +146,7 @@ def _solve(
     model.solver = _LASSO if prior.is_l1 else "auto"
     with warnings.catch_warnings():  # a candidate need not converge to be judged
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model._solve(*question, prepared=prepared, scales=scales)
+        model._fit_rows(question, prepared, scales)
 
 
 def _split(template: SparseBayesBase, data: Data, train: Index, test: Index) -> tuple[Data, Data]:

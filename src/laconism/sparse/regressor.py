@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from .._component import resolve
-from .._protocols import Basis
-from ..likelihoods import Noise
-from ..model.callbacks import with_callbacks
-from ..model.predictions import NOISES, GaussianPredictions, as_targets
-from ..model.threads import one_blas_thread
-from ..model.validation import all_or_nothing
-from .base import FitData, SparseBayesBase
-
-# From half as many columns as rows on, residuals say nothing about the noise (likelihoods/gaussian.py).
-_CROWDED = (
-    " With that many kernels for so few rows it may pass through the data, so its error bars are those "
-    "of rows left out: try LaconicRegressor, features (kernel=None) or a wider kernel (a smaller gamma)."
-)
+from ..model.predictions import GaussianPredictions
+from ..model.tasks import Values
+from .base import SparseBayesBase
 
 
 class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
@@ -108,6 +96,8 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
     .. [F01] M. Figueiredo, Adaptive sparseness using Jeffreys prior, NIPS 2001.
     """
 
+    _task = Values()
+
     def __init__(
         self,
         prior: Any = "jeffreys",
@@ -146,38 +136,3 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.callbacks = callbacks
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the regressor.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals a row written twice, weight 0 a row left out.
-
-        Returns
-        -------
-        self
-        """
-        with all_or_nothing(self), one_blas_thread():
-            return self._fit(X, y, sample_weight)  # type: ignore[no-any-return]
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        self._solve(*self._fit_data(X, y, sample_weight))
-        return self
-
-    def _fit_data(self, X: Any, y: Any, sample_weight: Any) -> FitData:
-        X, y, weight = self._validate(X, y, sample_weight, y_numeric=True)
-        likelihood = resolve("likelihood", self.likelihood, NOISES, Noise)
-        return FitData(X, weight, [as_targets(y)], likelihood)
-
-    def _conclude(self, question: FitData, basis: Basis) -> None:
-        X, weight, (y,), _ = question
-        self.noise_variance_ = self._noise_variance(X, y, weight, basis)
-        if self.kernel is not None and 2 * self.n_relevant_ >= question.weight.sum():
-            self.status_ = replace(self.status_, message=self.status_.message + _CROWDED)

@@ -1,0 +1,110 @@
+"""What is predicted: labels or values. An estimator is handed a task instead of overriding methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._component import resolve
+from .._protocols import Array, Likelihood
+from ..likelihoods import REGISTRY, Binary, Noise
+from ..magnitude import check_largest
+from .validation import about_targets, check_one_kind
+
+BINARY: Mapping[str, Callable[..., Any]] = {
+    name: kind for name, kind in REGISTRY.items() if issubclass(kind, Binary)
+}
+NOISES: Mapping[str, Callable[..., Any]] = {
+    name: kind for name, kind in REGISTRY.items() if issubclass(kind, Noise)
+}
+
+
+class FitData(NamedTuple):
+    """Validated rows with their weights, the targets of each output and their distribution."""
+
+    X: Any
+    weight: Array
+    targets: Sequence[Array]
+    likelihood: Likelihood
+
+
+class Encoded(NamedTuple):
+    """The targets of each output, and the classes if they are labels."""
+
+    targets: Sequence[Array]
+    classes: Array | None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Classes: two on one latent, more of them one against the rest."""
+
+    named: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: BINARY)
+    kind: type = Binary
+    classifies = True
+
+    @property
+    def validation(self) -> dict[str, Any]:
+        """Options of scikit-learn's ``validate_data``."""
+        return {}
+
+    def likelihood(self, value: Any) -> Likelihood:
+        """Return the likelihood that a name or an object stands for."""
+        return resolve("likelihood", value, self.named, self.kind)  # type: ignore[no-any-return]
+
+    def encode(self, y: Any) -> Encoded:
+        """Return the labels -1, +1 of each output, and the classes."""
+        check_one_kind(y)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if classes.size < 2:
+            only = classes.tolist()[0]
+            raise ValueError(f"A classifier needs at least two classes, got one class ({only!r}).")
+        positive = [1] if classes.size == 2 else range(classes.size)
+        return Encoded([np.where(codes == k, 1.0, -1.0) for k in positive], classes)
+
+    def shape(self, values: Array) -> Any:
+        """Return what is published of one number, or one row of weights, for each output."""
+        return values
+
+
+@dataclass(frozen=True)
+class Values:
+    """Numbers with noise."""
+
+    named: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: NOISES)
+    kind: type = Noise
+    classifies = False
+
+    @property
+    def validation(self) -> dict[str, Any]:
+        """Options of scikit-learn's ``validate_data``."""
+        return {"y_numeric": True}
+
+    def likelihood(self, value: Any) -> Likelihood:
+        """Return the likelihood that a name or an object stands for."""
+        return resolve("likelihood", value, self.named, self.kind)  # type: ignore[no-any-return]
+
+    def encode(self, y: Any) -> Encoded:
+        """Return the targets as doubles that can be squared."""
+        return Encoded([as_targets(y)], None)
+
+    def shape(self, values: Array) -> Any:
+        """Return what is published of one number, or one row of weights, of the only output."""
+        return float(values[0]) if values.ndim == 1 else values[0]
+
+
+def as_targets(y: Any) -> Array:
+    """Return the targets of a regression as doubles that can be squared."""
+    given = np.asarray(y)
+    numbers = given.dtype.kind in "biuf" and np.isfinite(given).all()
+    sentence = None if numbers else about_targets(given, numeric=True)
+    if sentence is not None:
+        raise ValueError(sentence)
+    targets: Array = given.astype(np.float64, copy=False)
+    check_largest(targets, "targets", "y")
+    return targets
