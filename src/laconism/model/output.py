@@ -16,9 +16,6 @@ from ..laplace.signal_to_noise import expected_noise
 from ..likelihoods import Gaussian
 from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian
-from ..rvm.bottom_up import Estimate
-from ..rvm.evidence_test import akaike_test
-from ..rvm.qr_compress import qr_compress
 from ..solvers import EM, Problem, Record, Solution, Solver, State, Status, exchange, may_exchange, solve
 from ..solvers.intercept import needs_intercept, needs_intercept_at_once
 from ..solvers.learnt_scale import Start, learn_scale
@@ -33,8 +30,6 @@ _CLEARLY_LESS, _STRIDE = 0.5, 4.0
 # With more entries than this each search takes its time, and the first one from above stands: it errs on
 # the side of too much noise.
 _LARGE = 20_000_000
-# The evidence of a precision for each column believes in no noise from a parameter for so many rows on.
-_ROOM_OF_PRECISIONS = 3.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,6 @@ class Fit:
 
 
 Search: TypeAlias = Callable[[Problem], Fit]
-_UNSUPPORTED = " They do not raise the evidence by a nat each over that of none, so none is left."
 
 
 def fit_output(
@@ -81,11 +75,11 @@ def fit_output(
             answer = _solve_settled(problem, solver, start.state, unbound, max_iter, settings)
         return _posterior(answer, always_intercept)
 
-    if _learns_noise(problem) and not isinstance(solver, EM):  # which is the papers', to the letter
-        return _reported(lambda problem: _retry_with_more_noise(search, problem), problem, report, False)
+    if learns_noise(problem) and not isinstance(solver, EM):  # which is the papers', to the letter
+        return reported(lambda problem: retry_with_more_noise(search, problem), problem, report, False)
     if may_drop_intercept and start.state is not None:
         problem, may_drop_intercept = replace(problem, intercept=start.state.b != 0), False
-    return _reported(search, problem, report, may_drop_intercept)
+    return reported(search, problem, report, may_drop_intercept)
 
 
 def _posterior(answer: Solution, always_intercept: bool) -> Fit:
@@ -110,12 +104,12 @@ def _posterior(answer: Solution, always_intercept: bool) -> Fit:
     )
 
 
-def _learns_noise(problem: Problem) -> bool:
+def learns_noise(problem: Problem) -> bool:
     """Return whether the noise of a regression is to be found."""
     return isinstance(problem.likelihood, Gaussian) and problem.likelihood.estimate
 
 
-def _retry_with_more_noise(search: Search, problem: Problem, room: float = 2.0) -> Fit:
+def retry_with_more_noise(search: Search, problem: Problem, room: float = 2.0) -> Fit:
     """Return what is found or, where that passes through the data, what is found with more noise.
 
     With a parameter for every ``room`` observations, residuals are no evidence of how little noise there
@@ -170,7 +164,7 @@ def _left_over(problem: Problem, fit: Fit) -> float:
     return float(left.noise)
 
 
-def _reported(search: Search, problem: Problem, report: Reporter, may_drop_intercept: bool) -> Fit:
+def reported(search: Search, problem: Problem, report: Reporter, may_drop_intercept: bool) -> Fit:
     """Return what a search finds, with its output's number in the records."""
     report.begin()
     fit = _drop_intercept(search, problem) if may_drop_intercept else search(problem)
@@ -209,46 +203,6 @@ def _solve_settled(
     if not answer.status.converged or left <= 0:
         return answer
     return refit_selected(answer, unbound, problem.design.shape[1], solver, max_iter=left, **settings)
-
-
-def fit_relevance(
-    problem: Problem,
-    solver: Any,
-    *,
-    max_iter: int,
-    tol: float,
-    report: Reporter,
-    may_drop_intercept: bool = False,
-) -> Fit:
-    """Learn the precisions of one output and return the posterior of its weights.
-
-    ``may_drop_intercept`` leaves the intercept out where it is not missed.
-    """
-    allowed = problem
-
-    def search(problem: Problem) -> Fit:
-        answer = solve(qr_compress(problem), solver, max_iter=max_iter, tol=tol, callback=report)
-        state: Any = answer.state.in_order(problem)  # type: ignore[attr-defined]
-        status = answer.status
-        if isinstance(state, Estimate):
-            found, state = state, akaike_test(problem, state, allowed)
-            if state is not found:
-                status = replace(status, message=status.message + _UNSUPPORTED)
-        columns, touching = state.columns, state.posterior
-        if not state.w.any():  # nothing to say, and no precision that could say it
-            columns, empty = np.arange(0), problem.keep(np.arange(0))
-            at = empty.state(np.zeros(0), state.b, state.likelihood)
-            touching = empty.ridge(*empty.laplace_targets(at), at.w)
-        posterior = GaussianPosterior.from_ridge(touching)
-        known = (columns, posterior, state.likelihood, status, answer.history, state)
-        return Fit(*known, variance=touching.root**2)
-
-    if _learns_noise(problem) and not problem.kernels:  # those stop by themselves (Mode.starved)
-        room = _ROOM_OF_PRECISIONS
-        return _reported(
-            lambda problem: _retry_with_more_noise(search, problem, room), problem, report, False
-        )
-    return _reported(search, problem, report, may_drop_intercept)
 
 
 def join(statuses: Sequence[Status], note: str) -> Status:

@@ -11,10 +11,11 @@ from ..design import Built, build_design
 from ..likelihoods import Binary
 from ..model.callbacks import begin_reports
 from ..model.kernel_model import KernelModel
-from ..model.output import Fit, fit_relevance
+from ..model.output import Fit
 from ..model.tasks import FitData
 from ..priors import Jeffreys
 from ..solvers import Problem
+from .fit import fit_relevance
 
 
 class RelevanceBase(KernelModel):
