@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from laconism import JCFOClassifier, JCFORegressor
 from laconism.jcfo import search as _jcfo_search
 from laconism.jcfo.em import expectation_maximisation
-from laconism.jcfo.feature_exchange import exchange
+from laconism.jcfo.feature_exchange import exchange_features
 from laconism.jcfo.newton import _Smooth
 from laconism.jcfo.problem import JointProblem, descend, project
 from laconism.jcfo.trials import quick, through
@@ -34,6 +34,12 @@ def question(kernel, n=30, p=4, likelihood=None, **settings):
     settings = {"weight_rate": 0.5, "scale_rate": 0.7, "intercept": True} | settings
     weight = np.random.default_rng(1).uniform(0.5, 2.0, n)
     return JointProblem(kernel, X, X, [y], likelihood or Probit(), weight, **settings)
+
+
+def asked(X, y, weight=None, **settings):
+    """Return the joint problem of a classifier."""
+    model = JCFOClassifier(**settings)
+    return model._ask(model._fit_data(X, y, weight))
 
 
 def derivative(function, at, h=1e-3):
@@ -260,11 +266,11 @@ def test_a_smooth_model_does_not_hide_a_feature_that_bends_the_boundary(seed):
 def test_a_weight_is_cheaper_where_rows_are_few():
     def rate(n, p, **settings):
         X, y = product_of_two(n, p)
-        return JCFOClassifier(**settings)._fit_data(X, y, None).questions[0].weight_rate
+        return asked(X, y, **settings).questions[0].weight_rate
 
     # A tenth of the price that leaves out noise, and one at the most.
     X, y = product_of_two(100, 8)
-    noise = JCFOClassifier()._fit_data(X, y, None).selection_rate()
+    noise = asked(X, y).selection_rate()
     assert rate(100, 8) == pytest.approx(noise / 10)
     assert rate(25, 8) == pytest.approx(noise / 20)
     assert rate(1000, 8) == 1
@@ -273,10 +279,10 @@ def test_a_weight_is_cheaper_where_rows_are_few():
     assert rate(100, 8, kernel="linear") == 1
     assert rate(100, 8, weight_rate=0.7) == 0.7
     # A weight is a repeated row, and neither constants nor copies count.
-    again = JCFOClassifier()._fit_data(X[:50], y[:50], np.full(50, 2.0)).questions[0]
+    again = asked(X[:50], y[:50], np.full(50, 2.0)).questions[0]
     assert again.weight_rate == pytest.approx(noise / 10)
     wide = np.column_stack([X, X[:, 0], np.ones(100)])
-    assert JCFOClassifier()._fit_data(wide, y, None).questions[0].weight_rate == rate(100, 8)
+    assert asked(wide, y).questions[0].weight_rate == rate(100, 8)
     with pytest.raises(ValueError, match="weight_rate must be a positive number"):
         JCFORegressor(weight_rate="auto").fit(X, y)
 
@@ -335,13 +341,13 @@ def test_features_come_in_where_the_selection_left_none():
 def test_nothing_is_a_beginning_with_other_centres_too():
     # A kernel of no width may stand in for the intercept, at a row that the trials do not look at.
     X = np.random.default_rng(0).normal(size=(150, 3))
-    asked = JCFOClassifier(penalize_intercept=True)._fit_data(X, X[:, 2] > 0.5, None)
-    question = asked.questions[0]
+    whole = asked(X, X[:, 2] > 0.5, penalize_intercept=True)
+    question = whole.questions[0]
     nothing = project(question, np.zeros(3))
     output = nothing.outputs[0]
     moved = replace(output, w=np.append(np.zeros(150), output.w.sum()))
     assert moved.w.any()
-    found = exchange(through(question, asked.few), replace(nothing, outputs=[moved]), price=3.0)
+    found = exchange_features(through(question, whole.few), replace(nothing, outputs=[moved]), price=3.0)
     np.testing.assert_array_equal(found.features, [2])
 
 

@@ -137,7 +137,7 @@ def test_the_chosen_model_is_the_end_of_the_path_on_all_rows(data):
     X, y = data[0][:90], data[1][:90]
     model = JCFOClassifierCV(**rates, cv=2, one_standard_error=False).fit(X, y)
     template = JCFOClassifier()
-    question = template._fit_data(X, y, None)
+    question = template._ask(template._fit_data(X, y, None))
     grid = [Rates("auto", 2.0, rate) for rate in (2.0, 1.0, 0.3)]
     grid += [Rates("auto", 8.0, rate) for rate in (8.0, 1.0, 0.3)]
     runners = [JCFOCandidate(rates, 0.0, runs=rates.params == model.best_params_) for rates in grid]
@@ -200,7 +200,7 @@ def test_of_candidates_that_do_not_run_only_the_way_is_walked(data, monkeypatch)
 
     monkeypatch.setattr(_jcfo_search, "relax", counted)
     model = JCFOClassifier()
-    question = model._fit_data(data[0][:60], data[1][:60], None)
+    question = model._ask(model._fit_data(data[0][:60], data[1][:60], None))
     grid = [Rates("auto", rate, weight) for rate in (2.0, 4.0, 8.0) for weight in (rate, 1.0, 0.3)]
     runners = [JCFOCandidate(rates, 0.0, runs=rates == (("auto", 4.0, 1.0))) for rates in grid]
     assert [runner.rates for runner, _ in walk(model, question, runners)] == [("auto", 4.0, 1.0)]
@@ -223,7 +223,7 @@ def test_the_chosen_model_is_as_sure_as_the_rows_left_out_allow():
 def test_every_path_begins_at_the_scales_that_are_given(data):
     X, y = data
     template = JCFOClassifierCV(initial_scales=0.5, **SMALL)._template()
-    asked = template._fit_data(2 * X, y, None)
+    asked = template._ask(template._fit_data(2 * X, y, None))
     np.testing.assert_allclose(template._settings(asked).start, 2 * X.var(axis=0))
     for model in (JCFOClassifierCV(**SMALL), JCFORegressorCV(**SMALL)):
         model.set_params(initial_scales=[1.0, 2.0])
