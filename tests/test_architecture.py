@@ -17,20 +17,26 @@ import laconism
 
 ROOT = Path(laconism.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-LONGEST = 400
+LONGEST_FILE_LINES = 500
+LONGEST_CHAIN = 12
+MOST_IMPORTS = 10
 
 # Imports point to an earlier line, or stay within a line where nothing forbids it.
 LAYERS = [
-    {"_protocols", "_component", "special", "datasets"},
+    {"_protocols", "_component", "special", "magnitude", "linalg", "datasets"},
+    {"judging.compare", "judging.price"},  # pure functions of numbers: every layer may use them
     {"priors", "likelihoods", "kernels"},
-    {"basis", "design", "linalg", "magnitude", "posterior"},
-    {"solvers", "projection"},
-    {"relevance"},
-    {"estimators"},
-    {"selection", "inspection", "interop", "cli", "testing"},
+    {"basis", "design", "posterior"},
+    {"solvers", "laplace"},
+    {"judging"},
+    {"model"},
+    {"sparse", "rvm", "jcfo"},
+    {"flagship"},
+    {"inspection", "interop", "cli", "testing"},
     {"__init__", "__main__"},
 ]
-STRANGERS = [{"priors", "likelihoods", "kernels"}]  # these never import each other
+# These never import each other.
+STRANGERS = [{"priors", "likelihoods", "kernels"}, {"sparse", "rvm", "jcfo"}]
 RANK = {unit: rank for rank, layer in enumerate(LAYERS) for unit in layer}
 
 
@@ -38,64 +44,179 @@ def name_of(path):
     return str(path.relative_to(ROOT))
 
 
-def unit_of(path):
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
-
-
-def module_parts(path):
+def module_of(path):
+    """The dotted name below the package; that of a package is its own."""
     parts = list(path.relative_to(ROOT).with_suffix("").parts)
-    return ["laconism", *parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
-def imported(path):
-    """Units of laconism that this file imports anywhere: at the top, in functions, for types."""
-    units = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        targets = []
-        if isinstance(node, ast.Import):
-            targets = [alias.name.split(".") for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            start = module_parts(path)[: -node.level] if node.level else []
-            base = start + (node.module.split(".") if node.module else [])
-            # `from . import x` may name a module as well as an object
-            targets = [[*base, alias.name] for alias in node.names]
-        for target in targets:
-            if target[0] == "laconism":
-                known = len(target) > 1 and (target[1] in RANK or is_module(target[1]))
-                units.add(target[1] if known else "__init__")
-    return units - {unit_of(path)}
+MODULES = {module_of(path): path for path in FILES}
+PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
 
 
-def is_module(name):
-    return (ROOT / f"{name}.py").exists() or (ROOT / name / "__init__.py").exists()
+def unit_of(module):
+    """The place of a module in the layers: its package, or itself."""
+    return module if module in RANK else module.split(".")[0]
+
+
+def imports(module, *, lazy):
+    """Yield (module, name) of what a module imports of ours; inside functions too if ``lazy``."""
+    tree = ast.parse(MODULES[module].read_text())
+    base = module.split(".") if module in PACKAGES and module != "__init__" else module.split(".")[:-1]
+    for node in ast.walk(tree) if lazy else tree.body:
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        if node.level:
+            start = base[: len(base) - node.level + 1]
+        elif node.module and node.module.split(".")[0] == "laconism":
+            start = []
+        else:
+            continue
+        tail = (node.module or "").split(".") if node.module else []
+        tail = tail[1:] if not node.level else tail
+        source = ".".join([*start, *tail]) or "__init__"
+        for alias in node.names:
+            inner = alias.name if source == "__init__" else f"{source}.{alias.name}"
+            yield (inner, None) if inner in MODULES else (source, alias.name)
+
+
+def exported(package, name):
+    """The module from which a package offers a name."""
+    for source, offered in imports(package, lazy=False):
+        if offered == name:
+            return exported(source, name) if source in PACKAGES and source != package else source
+    return package
+
+
+def graph(*, lazy):
+    """Who imports whom, a name that a package offers counting as its module."""
+    found = {}
+    for module in set(MODULES) - PACKAGES:
+        seen = {
+            exported(source, name) if source in PACKAGES and name else source
+            for source, name in imports(module, lazy=lazy)
+        }
+        found[module] = {other for other in seen if other not in PACKAGES} - {module}
+    return found
+
+
+GRAPH = graph(lazy=False)
+EVERY_IMPORT = graph(lazy=True)
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_files_are_short(path):
     lines = len(path.read_text().splitlines())
-    assert lines <= LONGEST, f"{name_of(path)} has {lines} lines"
+    assert lines <= LONGEST_FILE_LINES, f"{name_of(path)} has {lines} lines"
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_imports_point_one_way(module):
+    unit = unit_of(module)
+    assert unit in RANK, f"{unit} has no place in the architecture"
+    for source, _ in imports(module, lazy=True):
+        other = unit_of(source)
+        assert other in RANK, f"{other} has no place in the architecture"
+        assert RANK[other] <= RANK[unit], f"{module} imports {source}, which is above it"
+        for group in STRANGERS:
+            peers = {unit, other} <= group and unit != other
+            assert not peers, f"{module} imports {source} of another family"
+
+
+def test_no_two_modules_import_each_other():
+    assert list(TopologicalSorter(EVERY_IMPORT).static_order())  # raises on a cycle
+
+
+def test_the_longest_chain_of_imports_is_short():
+    length = {}
+    for module in TopologicalSorter(GRAPH).static_order():
+        below = max((length[other] for other in GRAPH.get(module, ())), default=(0, ()))
+        length[module] = (below[0] + 1, (module, *below[1]))
+    longest = max(length.values())
+    assert longest[0] <= LONGEST_CHAIN, " > ".join(longest[1])
+
+
+@pytest.mark.parametrize("module", sorted(GRAPH))
+def test_no_module_imports_many_others(module):
+    others = GRAPH[module]
+    assert len(others) <= MOST_IMPORTS, f"{module} imports {len(others)}: {sorted(others)}"
+
+
+def test_what_every_layer_may_use_imports_nothing_of_ours():
+    for module in ("_protocols", "judging.compare", "judging.price"):
+        assert EVERY_IMPORT[module] <= {"_protocols"}
+
+
+def function_of(attribute):
+    return (
+        attribute.fget if isinstance(attribute, property) else getattr(attribute, "__func__", attribute)
+    )
+
+
+def overridden(cls):
+    """Yield the methods of a class that replace a concrete one of ours."""
+    for name, attribute in vars(cls).items():
+        if name.startswith("__") or not callable(function_of(attribute)):
+            continue
+        for base in cls.__mro__[1:]:
+            if base.__module__.startswith("laconism") and name in vars(base):
+                if not getattr(function_of(vars(base)[name]), "__isabstractmethod__", False):
+                    yield f"{base.__name__}.{name}"
+                break
+
+
+def classes(*packages):
+    for module in modules():
+        if module.__name__.split(".")[1:2] and module.__name__.split(".")[1] in packages:
+            for thing in vars(module).values():
+                if inspect.isclass(thing) and thing.__module__ == module.__name__:
+                    yield thing
+
+
+def test_a_class_is_abstract_or_final():
+    """Estimators replace no concrete method: they pass a task or a function.
+
+    Components (priors, likelihoods, kernels, solvers) may replace a default of their own base.
+    """
+    families = ("judging", "model", "sparse", "rvm", "jcfo", "flagship")
+    found = {cls.__name__: list(overridden(cls)) for cls in classes(*families)}
+    assert not {name: methods for name, methods in found.items() if methods}
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_imports_point_one_way(path):
-    unit = unit_of(path)
-    assert unit in RANK, f"{unit} has no place in the architecture"
-    for other in imported(path):
-        assert other in RANK, f"{other} has no place in the architecture"
-        assert RANK[other] <= RANK[unit], f"{name_of(path)} imports {other}, which is above it"
-        for group in STRANGERS:
-            assert not {unit, other} <= group, f"{name_of(path)} imports {other}, its peer"
+def test_constants_stand_one_a_line(path):
+    together = [
+        node.lineno
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Tuple)
+        and all(isinstance(name, ast.Name) and name.id.isupper() for name in node.targets[0].elts)
+    ]
+    assert not together, f"{name_of(path)} has several constants in line {together}"
 
 
-def test_protocols_import_nothing_of_ours():
-    assert imported(ROOT / "_protocols.py") == set()
+VAGUE = {"_MOST", "_LEAST", "_FEW", "_STEPS", "_MANY", "_ENOUGH", "_CLEARLY", "_USUAL", "_MUCH"}
 
 
-def test_no_two_units_import_each_other():
-    graph = {}
-    for path in FILES:
-        graph.setdefault(unit_of(path), set()).update(imported(path))
-    assert list(TopologicalSorter(graph).static_order())  # raises on a cycle
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_constants_say_what_they_count(path):
+    names = {
+        target.id
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    assert not names & VAGUE, f"{name_of(path)} has {sorted(names & VAGUE)}: of what, in which unit?"
+
+
+@pytest.mark.parametrize("package", sorted(PACKAGES - {"__init__"}))
+def test_a_package_says_what_lives_in_it(package):
+    """Its docstring names each of its modules, so that no page has to hold a tree of files."""
+    text = ast.get_docstring(ast.parse(MODULES[package].read_text())) or ""
+    inside = {name.rpartition(".")[2] for name in MODULES if name.rpartition(".")[0] == package}
+    missing = {name for name in inside if name.strip("_") not in text} - {"__main__"}
+    assert not missing, f"laconism.{package} does not say what {sorted(missing)} hold"
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
