@@ -17,12 +17,12 @@ import numpy as np
 from .._protocols import Array, Index
 from ..likelihoods import Gaussian
 from ..linalg import symmetric_eigen
+from ..solvers.line_search import backtrack
 from .problem import Joint, JointProblem
 from .weights import gaussian, least_noise, weights_at
 
 # Newton steps, at the most; without progress it is over sooner.
 _STEPS = 100
-_HALVINGS = 30
 # Part of the promised decrease that a step must bring.
 _ARMIJO = 1e-4
 # A promise below this part of the objective cannot be seen in it: from there on the slope decides.
@@ -213,21 +213,31 @@ def _newton(smooth: _Smooth) -> tuple[_Point, bool]:
         most = min(1.0, float(far.min(initial=np.inf)))
         if promise <= _UNSEEN * abs(point.value):
             return _last_digits(smooth, point, d, most), False
-        for halving in range(_HALVINGS):
-            t = most * 0.5**halving
-            v = point.v + t * d
-            crossed = most < 1 and halving == 0
-            if crossed:
-                v[homeward[far <= most]] = 0.0
-            new = smooth.at(v, curved=not crossed)
-            if new.value <= point.value - _ARMIJO * t * promise:
-                break
-        else:
+        found = _line_search(smooth, point, d, homeward[far <= most], most)
+        if found is None:
             return point, False
-        if crossed:
-            return new, True
-        point = new
+        point, step = found
+        if step == most < 1:
+            return point, True
     return point, False
+
+
+def _line_search(
+    smooth: _Smooth, point: _Point, d: Array, crossing: Index, most: float
+) -> tuple[_Point, float] | None:
+    """Return a point that meets Armijo's condition and its step; the longest sets numbers to zero."""
+    promise = -float(point.gradient @ d)
+
+    def at(step: float) -> _Point:
+        v, crossed = point.v + step * d, step == most < 1
+        if crossed:
+            v[crossing] = 0.0
+        return smooth.at(v, curved=not crossed)
+
+    def accepts(new: _Point, step: float) -> bool:
+        return new.value <= point.value - _ARMIJO * step * promise
+
+    return backtrack(at, accepts, first_step=most)
 
 
 def _last_digits(smooth: _Smooth, point: _Point, d: Array, most: float) -> _Point:

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._protocols import Array, Index, Likelihood
 from ..likelihoods import Gaussian
+from ..solvers.line_search import backtrack
 from ..solvers.problem import lifted
 from ..solvers.proximal import lasso_quadratic
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 # Newton steps, at the most.
 _STEPS = 100
-_HALVINGS = 30
 # Columns that join the working set at once: a part of those in it, but so many at the least; none of
 # them more alike (as a cosine) than this, since the neighbours of the worst violate as much as it does.
 _PICKS, _PART, _ALIKE = 6, 0.25, 0.5
@@ -179,12 +179,12 @@ def _step(
     dw = target - start
     db = push / total - float(centre @ dw)
     df = P @ dw + db
-    w = np.zeros_like(here.w)
-    for halving in range(_HALVINGS):
-        t = 0.5**halving
+
+    def at(t: float) -> Weights:
+        w = np.zeros_like(here.w)
         # The whole step lands on exact zeros, which start + (target - start) would miss by a rounding.
         w[working] = target if t == 1 else start + t * dw
-        new = weights_at(question, y, w, here.b + t * db, here.f + t * df, here.likelihood)
-        if new.value < here.value:
-            return with_noise(question, y, new)
-    return here
+        return weights_at(question, y, w, here.b + t * db, here.f + t * df, here.likelihood)
+
+    found = backtrack(at, lambda new, _: new.value < here.value)
+    return here if found is None else with_noise(question, y, found[0])

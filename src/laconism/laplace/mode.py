@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -12,13 +13,14 @@ from .._protocols import Array, Likelihood
 from ..linalg import Quadratic, Ridge, ridge
 from ..magnitude import LARGEST
 from ..solvers import Problem
+from ..solvers.line_search import backtrack, lengthen
 from ..solvers.problem import lifted
 
 # Newton's method on a concave function: these bounds are for what rounding may do to it.
-_STEPS, _HALVINGS = 100, 30
-# How many times as far as it would a step goes at the most: where rows are classified well the curvature
-# gives way, and Newton's method takes many short steps; to look further ahead costs no solve.
-_FURTHEST = 16.0
+_MAX_STEPS = 100
+# How many times as long as Newton's a step may be: where rows are classified well the curvature falls,
+# Newton's method takes many short steps, and a longer one costs no solve.
+_MAX_STEP_LENGTH = 16.0
 # It ends when the next step would gain less than this many nats: the determinant is of first order in
 # what is missing, the square root of this.
 _GAIN = 1e-16
@@ -123,40 +125,65 @@ def find_mode(
 
     Each step is a ridge problem, which ``solve`` solves.
     """
-    y, weight = problem.y, problem.weight
-    f = problem.latent(w, b)
-    log_p, slope, curvature = likelihood.evaluate(y, f)
-    value = float(weight @ log_p) - 0.5 * float(alpha @ w**2)
+    here = _Point.at(problem, alpha, likelihood, w, b, problem.latent(w, b))
     last = False
-    for _ in range(_STEPS):
-        r = weight * own_precision(slope, curvature)
-        target = f + weight * slope / r
+    for _ in range(_MAX_STEPS):
+        r = problem.weight * own_precision(here.slope, here.curvature)
+        target = here.f + problem.weight * here.slope / r
         answer = solve(problem.design, r, target, 1 / alpha, intercept=problem.intercept)
-        dw, db = answer.weights - w, answer.intercept - b
+        dw, db = answer.weights - here.w, answer.intercept - here.b
         df = problem.latent(dw, db)
-        promise = float((weight * slope) @ df) - float((alpha * w) @ dw)
+        promise = float((problem.weight * here.slope) @ df) - float((alpha * here.w) @ dw)
         if last or promise <= gain:
             break
-        last = promise <= _ROUNDING * abs(value)  # one more, and the value cannot tell
-        for halving in range(_HALVINGS):
-            step = 0.5**halving
-            parts = likelihood.evaluate(y, f + step * df)
-            new = float(weight @ parts[0]) - 0.5 * float(alpha @ (w + step * dw) ** 2)
-            if new >= value:
-                break
-        else:
-            break  # rounding has the last word
-        while halving == 0 and step < _FURTHEST:
-            further = likelihood.evaluate(y, f + 2 * step * df)
-            beyond = float(weight @ further[0]) - 0.5 * float(alpha @ (w + 2 * step * dw) ** 2)
-            if not beyond > new:
-                break
-            step, parts, new = 2 * step, further, beyond
-        w, b, f, value = w + step * dw, b + step * db, f + step * df, new
-        before, (log_p, slope, curvature) = curvature, parts
-        if halving == 0 and np.array_equal(curvature, before):
+        last = promise <= _ROUNDING * abs(here.value)  # one more, and the value cannot tell
+        found = _line_search(problem, alpha, likelihood, here, (dw, db, df))
+        if found is None:
+            break  # a step that only rounding can judge
+        before, (here, step) = here, found
+        if step >= 1 and np.array_equal(here.curvature, before.curvature):
             break  # a quadratic: the step has led to its maximum
-    evidence = value - 0.5 * answer.log_det
+    evidence = here.value - 0.5 * answer.log_det
     if problem.intercept:
         evidence += 0.5 * float(np.log(2 * np.pi) - np.log(r.sum()))
-    return Mode(problem, alpha, likelihood, w, b, f, slope, r, answer, evidence)
+    return Mode(problem, alpha, likelihood, here.w, here.b, here.f, here.slope, r, answer, evidence)
+
+
+class _Point(NamedTuple):
+    """Weights and intercept, and the log posterior there up to a constant."""
+
+    w: Array
+    b: float
+    f: Array
+    value: float
+    slope: Array
+    curvature: Array
+
+    @classmethod
+    def at(
+        cls, problem: Problem, alpha: Array, likelihood: Likelihood, w: Array, b: float, f: Array
+    ) -> Self:
+        """Return the point at these weights, whose latent is ``f``."""
+        log_p, slope, curvature = likelihood.evaluate(problem.y, f)
+        value = float(problem.weight @ log_p) - 0.5 * float(alpha @ w**2)
+        return cls(w, b, f, value, slope, curvature)
+
+
+def _line_search(
+    problem: Problem,
+    alpha: Array,
+    likelihood: Likelihood,
+    here: _Point,
+    direction: tuple[Array, float, Array],
+) -> tuple[_Point, float] | None:
+    """Return a point along the direction that is no lower, and the length of the step; or None."""
+    dw, db, df = direction
+
+    def at(step: float) -> _Point:
+        w, b, f = here.w + step * dw, here.b + step * db, here.f + step * df
+        return _Point.at(problem, alpha, likelihood, w, b, f)
+
+    found = backtrack(at, lambda new, _: new.value >= here.value)
+    if found is None or found[1] < 1:
+        return found
+    return lengthen(at, lambda new, old: new.value > old.value, *found, max_step=_MAX_STEP_LENGTH)

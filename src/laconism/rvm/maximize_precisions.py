@@ -9,8 +9,11 @@ import numpy as np
 
 from .._protocols import Array, Index
 from ..linalg import Quadratic, Ridge, Triangle, symmetric_eigen
+from ..solvers.line_search import backtrack
 
-_ROUNDS, _HALVINGS = 200, 12
+_ROUNDS = 200
+# Step lengths that are tried, each a quarter of the last.
+_MAX_TRIALS = 12
 # No precision changes by more than this factor (e^3) in one Newton step.
 _LEAP = 3.0
 # The least curvature that a direction is credited with, as a part of the largest.
@@ -130,16 +133,22 @@ def maximize_precisions(
             continue
         if not kept.size:
             break
-        step = here.newton()
-        for _ in range(_HALVINGS):
-            there = Local.at(quadratic, here.alpha * np.exp(step))
-            if there.value >= here.value:
-                break
-            step = step / 4
-        else:
+        there = _line_search(quadratic, here)
+        if there is None:
             break
         gain, here = there.value - here.value, there
     return here.alpha, kept
+
+
+def _line_search(quadratic: Quadratic, here: Local) -> Local | None:
+    """Return the evidence after a Newton step that does not lower it, or None."""
+    direction = here.newton()
+
+    def at(step: float) -> Local:
+        return Local.at(quadratic, here.alpha * np.exp(step * direction))
+
+    found = backtrack(at, lambda new, _: new.value >= here.value, shrink=0.25, max_trials=_MAX_TRIALS)
+    return None if found is None else found[0]
 
 
 # Of many doomed columns one in so many goes at once: the rest may be saved by it.

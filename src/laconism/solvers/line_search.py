@@ -1,4 +1,4 @@
-"""The one line search: shrink a step until it is accepted."""
+"""The one line search: shrink a step until it is accepted, or lengthen it while that helps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def backtrack(
     at: Callable[[float], Point],
     accepts: Callable[[Point, float], bool],
     *,
-    most: float = 1.0,
+    first_step: float = 1.0,
     shrink: float = 0.5,
     max_trials: int = 30,
 ) -> tuple[Point, float] | None:
@@ -24,7 +24,7 @@ def backtrack(
         The point after a step of this length.
     accepts : callable
         Whether a point after a step of this length is good enough, as by Armijo's condition.
-    most : float, default=1.0
+    first_step : float, default=1.0
         The first length.
     shrink : float, default=0.5
         The factor by which the length shrinks.
@@ -32,8 +32,39 @@ def backtrack(
         Points that are tried before giving up.
     """
     for trial in range(max_trials):
-        step = most * shrink**trial
+        step = first_step * shrink**trial
         point = at(step)
         if accepts(point, step):
             return point, step
     return None
+
+
+def lengthen(
+    at: Callable[[float], Point],
+    improves: Callable[[Point, Point], bool],
+    point: Point,
+    step: float,
+    *,
+    max_step: float,
+) -> tuple[Point, float]:
+    """Return the point after doubling a step while the next point improves on the last.
+
+    Parameters
+    ----------
+    at : callable
+        The point after a step of this length.
+    improves : callable
+        Whether the first point is better than the second.
+    point : object
+        The point after ``step``.
+    step : float
+        The length to begin with.
+    max_step : float
+        No length is doubled that has reached this one.
+    """
+    while step < max_step:
+        further = at(2 * step)
+        if not improves(further, point):
+            break
+        point, step = further, 2 * step
+    return point, step

@@ -9,6 +9,7 @@ import numpy as np
 from .._component import Component
 from .._protocols import Array, Index, Prior
 from ..linalg import solve_semidefinite
+from .line_search import backtrack
 from .loop import flat
 from .problem import Problem, State
 
@@ -22,7 +23,6 @@ _ALIKE = 0.65
 # gain on it is gained together with what it grows by.
 _INNER = 4
 _SETTLED, _SETTLED_START = 0.01, 0.1
-_HALVINGS = 30
 # A step that promises less than this part of the objective is lost in its rounding.
 _LAST_DIGIT = 1e-15
 # Changes of sign that the quadratic problem may take, per column.
@@ -168,16 +168,22 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
     promised += push * level / 2
     if promised <= _LAST_DIGIT * abs(state.objective):
         return state
-    for halving in range(_HALVINGS):
-        t = 0.5**halving
+
+    def at(step: float) -> State:
         # The whole step lands on exact zeros, which w + (w' - w) would miss by a rounding.
-        moved = w if t == 1 else state.w + t * dw
-        new = problem.state(moved, state.b + t * db, state.likelihood)
-        if new.objective > state.objective:
-            return problem.remember(metric, new) if problem.many_rows and t == 1 else new
-        if metric is state.metric:  # it was too old after all
-            return _newton_lasso(problem, replace(state, metric=None), tol)
-    return state
+        moved = w if step == 1 else state.w + step * dw
+        return problem.state(moved, state.b + step * db, state.likelihood)
+
+    def rises(new: State, _: float) -> bool:
+        return new.objective > state.objective
+
+    reused = metric is state.metric
+    found = backtrack(at, rises, max_trials=1) if reused else backtrack(at, rises)
+    if found is not None:
+        new, step = found
+        return problem.remember(metric, new) if problem.many_rows and step == 1 else new
+    # The metric of an earlier state may be out of date here.
+    return _newton_lasso(problem, replace(state, metric=None), tol) if reused else state
 
 
 def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-10) -> Array:

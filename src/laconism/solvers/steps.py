@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from .line_search import backtrack
 from .problem import Problem, State
 
-_HALVINGS = 20
+_MAX_TRIALS = 20
 
 
 def em_step(problem: Problem, state: State) -> State:
@@ -35,14 +36,21 @@ def newton_step(problem: Problem, state: State) -> State:
     else:
         answer = problem.ridge(*problem.laplace_targets(state), state.w)
     dw, db = answer.weights - state.w, answer.intercept - state.b
-    for halving in range(_HALVINGS):
-        t = 0.5**halving
-        w, b = state.w + t * dw, state.b + t * db
-        new = problem.refit(w, b, state.likelihood, state.offset)
-        if new.objective >= state.objective:
-            return problem.remember(metric, new) if metric is not None and halving == 0 else new
-        if metric is not None and metric is state.metric:  # it was too old after all
-            return newton_step(problem, replace(state, metric=None))
+
+    def at(step: float) -> State:
+        w, b = state.w + step * dw, state.b + step * db
+        return problem.refit(w, b, state.likelihood, state.offset)
+
+    def rises(new: State, _: float) -> bool:
+        return new.objective >= state.objective
+
+    reused = metric is not None and metric is state.metric
+    found = backtrack(at, rises, max_trials=1 if reused else _MAX_TRIALS)
+    if found is not None:
+        new, step = found
+        return problem.remember(metric, new) if metric is not None and step == 1 else new
+    if reused:  # the metric of an earlier state is out of date here
+        return newton_step(problem, replace(state, metric=None))
     new = em_step(problem, state)
-    # At the answer rounding alone decides; an ascent method then stays where it is.
+    # At the maximum rounding alone decides; an ascent method then returns the same state.
     return new if new.objective >= state.objective else replace(state)
