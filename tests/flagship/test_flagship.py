@@ -858,12 +858,12 @@ def test_what_is_added_is_the_prior_s_variance_given_the_kept_rows():
     X, _, model = fitted(LaconicRegressor)
     new = np.random.default_rng(2).normal(size=(50, 2)) * 2
     unit = X.std(axis=0)
-    M, far = model.relevance_vectors_, model._beyond
+    M, far = model.relevance_vectors_, model._far_variance
     K, k = kernel_matrix(model, M, M, unit), kernel_matrix(model, new, M, unit)
     given = 1 - np.einsum("ji,ji->i", k, np.linalg.solve(K + 1e-6 * np.eye(len(M)), k))
-    added = far.variance(model.basis_.columns(new)[:, model._columns[0]])
+    added = far.apply(new, model.basis_.columns(new)[:, model._columns[0]], 0.0, 0.0)[1]
     np.testing.assert_allclose(added, far.height * given**far.power, rtol=1e-4, atol=1e-9 * far.height)
-    assert far.variance(model.basis_.columns(M)[:, model._columns[0]]).max() < 1e-4 * far.height
+    assert far.apply(M, model.basis_.columns(M)[:, model._columns[0]], 0.0, 0.0)[1].max() < 1e-4 * far.height
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -882,7 +882,7 @@ def test_among_the_rows_a_regression_is_no_less_sure_than_it_was():
     X, y = make_friedman1(1200, noise=1.0, random_state=0)
     model = LaconicRegressor().fit(X[:200], y[:200])
     said = model.log_density(X[200:], y[200:]).mean()
-    model._beyond = None
+    model._far_variance = None
     assert said > model.log_density(X[200:], y[200:]).mean() - 0.005
 
 

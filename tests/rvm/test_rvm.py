@@ -404,7 +404,7 @@ def test_a_saved_model_grows_neither_with_the_rows_nor_twice_with_the_square_of_
     X = rng.normal(size=(150, 8))  # of full rank
     y = X[:, 0] + 0.1 * rng.normal(size=150)
     model = RVMRegressor(gamma=0.5).fit(X, y)
-    extra = model._augmentation
+    extra = model._far_variance
     assert extra.rows.shape[0] == 150
     assert len(pickle.dumps(model)) < 8 * 150 * (150 + 2 * model.n_relevant_ + 40)
     assert (extra.excess == extra.excess.T).all()
@@ -414,8 +414,7 @@ def test_augmentation_in_blocks(monkeypatch):
     X, y = bumps()
     whole = RVMRegressor(gamma=0.3).fit(X, y)
     expected = whole.predict_dist(X)
-    monkeypatch.setattr("laconism.rvm.augmentation._ENTRIES", 500)
-    monkeypatch.setattr("laconism.model.kernel_model._ENTRIES", 100)
+    monkeypatch.setattr("laconism.linalg.BLOCK_ENTRIES", 500)
     parts = RVMRegressor(gamma=0.3).fit(X, y)
     for one, other in zip(parts.predict_dist(X), expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8)

@@ -19,7 +19,6 @@ from ..design import DenseDesign, build_design
 from ..judging.duplicates import merge_duplicates, merge_near_duplicates
 from ..linalg import as_dense
 from ..model.callbacks import begin_reports
-from ..model.kernel_model import Widen
 from ..model.output import Fit
 from ..model.tasks import FitData
 from ..priors import Jeffreys
@@ -27,7 +26,7 @@ from ..solvers import Problem, Record, Status
 from .hyperparameters import choose
 from .kernel_family import KernelFamily, ReferenceFeatures
 from .path import Answer, Path, Point, default_tolerance
-from .prior_variance import PriorResidualVariance
+from .prior_variance import prior_residual_variance
 from .projected import ProjectedModel
 from .reference import CLEAR, FeatureMap, KernelMap, Reference
 from .wide import can_refit_folds, exceeds_errors, is_wide, left_out_by_folds
@@ -51,7 +50,6 @@ class LaconicBase(ProjectedModel):
     n_features_in_: int
 
     # What models that were saved before there was such a thing do not have.
-    _beyond: PriorResidualVariance | None = None
 
     # Of a polynomial kernel by name, as everywhere.
     degree = 3
@@ -276,14 +274,7 @@ class LaconicBase(ProjectedModel):
                 )
                 history = []  # is told once
         self._publish(fits, self._built.basis, self._built.centre, self._built.note)
-        self._beyond = PriorResidualVariance.at(self._paths[0], sizes[0], self._built.basis)
-
-    def _latents_at(self, X: Any, widen: Widen | None = None) -> tuple[Array, Array]:
-        return super()._latents_at(X, widen if self._beyond is None else self._widen)
-
-    def _widen(self, X: Any, Phi: Array, m: Array, v: Array) -> tuple[Array, Array]:
-        beyond: Any = self._beyond
-        return m, v + beyond.variance(Phi)
+        self._far_variance = prior_residual_variance(self._paths[0], sizes[0], self._built.basis)
 
     def with_kernels(self, k: int) -> Self:
         """Return the model with this many kernels (or features for each output), without refitting.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from .._protocols import Array, Index
 from ..design import Built
-from ..linalg import Triangle
+from ..model.far_variance import PriorResidualVariance, kernel_triangle, relative_residual
 from ..posterior import GaussianPosterior
 from .path import Path, evaluation_rows
 from .reference import KernelMap, Reference
@@ -21,58 +21,14 @@ _POWERS = 2.0 ** np.arange(0, 8.5, 0.5)
 # Squared logarithms of variances, on average, that nobody would notice, half a percent of a deviation;
 # and those that are too much for whatever may be gained elsewhere, five percent.
 _SLIGHT, _TOO_MUCH = 1e-4, 1e-2
-# Kernels are never alike beyond this part of them, so that single precision tells what they lack.
-_ALIKE = 1e-6
 
 
-@dataclass(frozen=True)
-class PriorResidualVariance:
-    r"""The variance under the prior that the kept kernels do not have.
-
-    Where no kept kernel reaches, the weights on them say nothing, and the variance of the latent is that
-    of the centre of the data: surest where it knows nothing. A Gaussian process has there what its prior
-    has. With the kept rows :math:`M` that is, of :math:`s^2k(x, x)`, the part
-
-    .. math:: e(x) = 1 - k_{xM}K_{MM}^{-1}k_{Mx}/k(x, x)
-
-    of which :math:`f(M)` knows nothing. The rows that were not kept do know of it, close to them: all of
-    it (``power=1``, the deterministic training conditional made whole [QR05]_) would be too much there.
-    A power of :math:`e` has both ends right, nothing at a kept row and the prior far from all of them;
-    :func:`fit_variance_power` finds the one that suits the rows.
-
-    References
-    ----------
-    .. [QR05] J. Quinonero-Candela, C. Rasmussen, A unifying view of sparse approximate Gaussian process
-       regression, JMLR 6, 2005.
-    """
-
-    triangle: Triangle  # of the kept kernels at their own rows
-    height: float  # of the prior
-    power: float
-
-    @classmethod
-    def at(cls, path: Path, size: int, basis: Any) -> Self | None:
-        """Return it for the model of a size, if anything is to be added there."""
-        if path.powers is None or not np.isfinite(path.powers[size]):
-            return None
-        few = basis.keep(path.columns[size])
-        K = np.asarray(few.columns(few.centres), dtype=np.float64)
-        return cls(_triangle(K), path.height, float(path.powers[size]))
-
-    def variance(self, Phi: Array) -> Array:
-        """Return it at each row, given the kept kernels there."""
-        return np.asarray(self.height * _lacking(self.triangle, Phi) ** self.power)
-
-
-def _triangle(K: Array) -> Triangle:
-    """Return the root with which the part that kernels explain of any of them is a sum of squares."""
-    tall = K.diagonal().max(initial=0.0)
-    return Triangle.of(tall * (K + _ALIKE * tall * np.eye(len(K))))
-
-
-def _lacking(triangle: Triangle, Phi: Array) -> Array:
-    """Return ``e(x)`` at each row."""
-    return np.asarray(np.maximum(1 - (triangle.solve(Phi.T) ** 2).sum(axis=0), 0.0))
+def prior_residual_variance(path: Path, size: int, basis: Any) -> PriorResidualVariance | None:
+    """Return the prior residual variance of the model of a size, if it is to be added there."""
+    if path.powers is None or not np.isfinite(path.powers[size]):
+        return None
+    kept = basis.keep(path.columns[size])
+    return PriorResidualVariance.of(kept, path.height, float(path.powers[size]))
 
 
 def fit_variance_power(path: Path, weight: Array, built: Built) -> Path:
@@ -110,7 +66,7 @@ def fit_variance_power(path: Path, weight: Array, built: Built) -> Path:
     def power(index: Index, posterior: GaussianPosterior) -> float:
         at = np.searchsorted(used, index)
         v = posterior.latent(Phi[:, at])[1]
-        e = _lacking(_triangle(K[np.ix_(at, at)]), Phi[:, at] + centre[at])
+        e = relative_residual(kernel_triangle(K[np.ix_(at, at)]), Phi[:, at] + centre[at])
         misses = np.array([missed(v + height * e**each) for each in _POWERS])
         if misses.min() > missed(v) + _TOO_MUCH:
             return np.inf

@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 from ..basis import Features
 from ..likelihoods import Logistic, Probit
 from ..linalg import symmetric_eigen
+from ..model.far_variance import Augmentation, PriorResidualVariance
 from ..model.kernel_model import KernelModel
 from ..posterior import GaussianPosterior
 from ..rvm.grid_base import GridRVMBase
@@ -207,7 +208,7 @@ def _predictions(model: Any, X: Tensor, std: bool) -> Results:
     results: Results = {"mean": (m.flat(), None, None)}
     if std:
         v = zeros(X, model.n_features_in_) if v is None else v
-        v = _beyond(model, Phi, _augmented(model, X, away, v))
+        v = _with_far_variance(model, X, Phi, away, v)
         results["std"] = ((v + float(model.noise_variance_)).sqrt().flat(), None, None)
     return results
 
@@ -290,11 +291,18 @@ def _variance(posterior: GaussianPosterior, away: Tensor, further: np.ndarray[An
     return v
 
 
-def _augmented(model: Any, X: Tensor, away: Tensor, v: Tensor) -> Tensor:
-    """Return the variance with one more kernel at each row, where a model has such."""
-    extra: Any = getattr(model, "_augmentation", None)
-    if extra is None:
-        return v
+def _with_far_variance(model: Any, X: Tensor, Phi: Tensor, away: Tensor, v: Tensor) -> Tensor:
+    """Return the variance of the latent with what the model adds far from its training rows."""
+    extra = model._far_variance
+    if isinstance(extra, Augmentation):
+        return _augmented(model, extra, X, away, v)
+    if isinstance(extra, PriorResidualVariance):
+        return _with_prior_residual(model, extra, Phi, v)
+    return v
+
+
+def _augmented(model: Any, extra: Augmentation, X: Tensor, away: Tensor, v: Tensor) -> Tensor:
+    """Return the variance with one more kernel at each row."""
     posterior, rows = model.posteriors_[0], dense(extra.rows)
     e = kernel_diagonal(extra.kernel, X, model.n_features_in_)
     known = zeros(X, model.n_features_in_) + float(extra.alpha)
@@ -313,11 +321,8 @@ def _augmented(model: Any, X: Tensor, away: Tensor, v: Tensor) -> Tensor:
     return widened
 
 
-def _beyond(model: Any, Phi: Tensor, v: Tensor) -> Tensor:
-    """Return the variance with what the prior has where kernels do not reach, where that is known."""
-    extra: Any = getattr(model, "_beyond", None)
-    if extra is None:
-        return v
+def _with_prior_residual(model: Any, extra: PriorResidualVariance, Phi: Tensor, v: Tensor) -> Tensor:
+    """Return the variance with the part of the prior's that the kept kernels lack."""
     size = extra.triangle.lower.shape[0]
     if not size:
         return v + float(extra.height)

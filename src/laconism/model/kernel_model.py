@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
@@ -20,9 +19,11 @@ from .._component import is_count, is_jobs, is_name, is_positive, is_switch
 from .._protocols import Array, Basis, Index
 from ..basis import Features, KernelBasis, Monomials, WithConstant
 from ..kernels import Polynomial, resolve_kernel
+from ..linalg import as_dense, row_blocks
 from ..magnitude import check_largest, squares_safely
 from ..solvers import Status
 from .callbacks import CallbackSupportMixin, with_callbacks
+from .far_variance import FarVariance
 from .output import Fit, join
 from .tasks import FitData, Labels, Values
 from .threads import one_blas_thread
@@ -49,11 +50,6 @@ def _selects_features(estimator: Any) -> bool:
 
 # Settings that are on or off, wherever they are found.
 _SWITCHES = ("fit_intercept", "penalize_intercept", "warm_start", "standardize", "share_features")
-# Entries of the columns that a prediction holds at once.
-_ENTRIES = 1 << 22
-
-
-Widen: TypeAlias = Callable[[Any, Array, Array, Array], tuple[Array, Array]]
 
 
 class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -76,6 +72,7 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
     # ---- fit ------------------------------------------------------------------------------
 
     _task: Labels | Values
+    _far_variance: FarVariance | None = None  # set when a model is published
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -228,6 +225,7 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
         self._columns = [np.searchsorted(union, fit.active) for fit in fits]
         self.posteriors_ = [fit.posterior.shift(centre[fit.active]) for fit in fits]
         self.likelihoods_: list[Any] = [fit.likelihood for fit in fits]
+        self._far_variance = None
         self._n_columns = basis.n_columns
         self.history_ = [record for fit in fits for record in fit.history]
         self.n_iter_ = max(len(fit.history) for fit in fits)
@@ -287,34 +285,32 @@ class KernelModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "posteriors_")
 
-    def _latents(self, X: Any, widen: Widen | None = None) -> tuple[Array, Array]:
-        """Return mean and variance of the latent, one column per output."""
+    def _latents(self, X: Any, *, far: bool = True) -> tuple[Array, Array]:
+        """Return mean and variance of the latent, one column per output.
+
+        ``far`` includes what the model adds far from its training rows, if it does.
+        """
         check_is_fitted(self)
         with naming_columns(X):
             X = validate_data(self, X, **ROWS, reset=False)
         X = entries_once(X)
         check_largest(X, "features")
-        return self._latents_at(X, widen)
+        return self._latents_at(X, far=far)
 
-    def _latents_at(self, X: Any, widen: Widen | None = None) -> tuple[Array, Array]:
-        """Return mean and variance at rows that are known to be good, a block at a time.
-
-        ``widen`` may change them, knowing the rows and the columns there.
-        """
+    def _latents_at(self, X: Any, *, far: bool = True) -> tuple[Array, Array]:
+        """Return mean and variance at validated rows, a block at a time."""
         n, outputs = X.shape[0], len(self.posteriors_)
+        far_variance = self._far_variance if far else None
         m, v = np.empty((n, outputs)), np.empty((n, outputs))
-        step = max(1, _ENTRIES // max(self.basis_.n_columns, 1))
-        for start in range(0, n, step):
-            rows = slice(start, start + step)
+        for rows in row_blocks(n, self.basis_.n_columns):
             Phi: Any = self.basis_.columns(X[rows])
             check_largest(Phi)
-            sparse: bool = issparse(Phi)
-            Phi = Phi.toarray() if sparse else np.asarray(Phi, dtype=np.float64)
+            Phi = as_dense(Phi)
             for k, (posterior, columns) in enumerate(zip(self.posteriors_, self._columns, strict=True)):
                 part = Phi[:, columns]
                 latent = posterior.latent(part)
-                if widen is not None:
-                    latent = widen(X[rows], part, *latent)
+                if far_variance is not None:
+                    latent = far_variance.apply(X[rows], part, *latent)
                 m[rows, k], v[rows, k] = latent
         return m, v
 

@@ -64,7 +64,8 @@ def fit_output(
 ) -> Fit:
     """Solve one output and return its posterior; runs in a worker, so it takes and returns data.
 
-    ``may_drop_intercept`` leaves the intercept out where it is not missed; a warm start has settled that before.
+    ``may_drop_intercept`` leaves the intercept out where it is not needed; a warm start has decided that
+    before.
     """
     settings: dict[str, Any] = {"tol": tol, "callback": report}
 

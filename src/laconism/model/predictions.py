@@ -122,7 +122,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         if not fitted.estimate:
             return float(fitted.variance)
         posterior, columns = self.posteriors_[0], self._columns[0]
-        latent, v = self._latents_at(X)
+        latent, v = self._latents_at(X, far=False)
         residual, used = y - latent[:, 0], posterior.effective + (posterior.spread > 0)
         total = float(weight.sum())
         left = max(total - used, 1.0)
@@ -150,9 +150,9 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,)
         """
-        return self._latents(X)[0][:, 0]
+        return self._latents(X, far=False)[0][:, 0]
 
-    def predict_dist(self, X: Any) -> tuple[Array, Array]:
+    def predict_dist(self, X: Any, *, augment: bool = True) -> tuple[Array, Array]:
         """Return mean and standard deviation of a new observation at each row.
 
         The variance is that of the latent under the posterior of the kept weights plus the noise. Of
@@ -162,12 +162,19 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+        augment : bool, default=True
+            Whether to include the variance that the kept kernels lack far from the training rows.
+            :class:`~laconism.LaconicRegressor` adds that of its prior, which leaves the mean as it is.
+            :class:`~laconism.RVMRegressor` adds one more kernel at each row (RVM*), whose weight is
+            learnt from the residuals near it: the mean then differs from that of :meth:`predict`, most
+            far from the relevance vectors. Other models, and models on features or ``"precomputed"``,
+            add nothing.
 
         Returns
         -------
         mean, std : ndarrays of shape (n_samples,)
         """
-        m, v = self._latents(X)
+        m, v = self._latents(X, far=augment)
         return m[:, 0], np.sqrt(v[:, 0] + self.noise_variance_)
 
     def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:

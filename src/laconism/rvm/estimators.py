@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
-
 from .._component import is_name, unknown
 from .._protocols import Array
 from ..laplace.mode import own_precision
+from ..model.far_variance import Augmentation
 from ..model.predictions import BinaryPredictions, GaussianPredictions
 from ..model.tasks import FitData, Labels, Values
-from .augmentation import Augmentation
 from .base import RelevanceBase
 from .evidence import TopDownEvidence
 from .sequential import Sequential
@@ -291,11 +288,10 @@ class RVMRegressor(GaussianPredictions, _RVM):
         X, weight, (y,), _ = data
         built, (fit,) = self._solve(data)
         self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
-        self._augmentation = None
         if built.pivots is not None:
             centres: Any = built.basis.keep(built.pivots)
             r, target = self._touching(X, y)
-            self._augmentation = Augmentation.learn(
+            self._far_variance = Augmentation.learn(
                 centres.kernel,
                 centres.centres,
                 self.basis_.keep(self._columns[0]),
@@ -308,35 +304,7 @@ class RVMRegressor(GaussianPredictions, _RVM):
 
     def _touching(self, X: Any, y: Array) -> tuple[Array, Array]:
         """Return precision and target of the Gaussians that the posterior is made of."""
-        m = self._latents_at(X)[0][:, 0]
+        m = self._latents_at(X, far=False)[0][:, 0]
         slope, curvature = self.likelihoods_[0].derivatives(y, m)
         r = own_precision(slope, curvature)
         return r, m + slope / r
-
-    def predict_dist(self, X: Any, *, augment: bool = True) -> tuple[Array, Array]:
-        """Return mean and standard deviation of a new observation at each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        augment : bool, default=True
-            Whether each row gets a kernel of its own, so that the deviation grows away from the data
-            instead of shrinking (RVM*). That kernel has a weight, learnt from what the others left
-            unexplained near it: so the mean is not that of :meth:`predict`, by the more the further
-            the row is from the relevance vectors, and on average closer to the truth. ``False`` has
-            the mean of :meth:`predict`. Only kernels that can be factored have this; features and
-            ``"precomputed"`` need or know nothing of the kind.
-
-        Returns
-        -------
-        mean, std : ndarrays of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        if not augment or self._augmentation is None:
-            return super().predict_dist(X)
-        m, v = self._latents(X, self._widen)
-        return m[:, 0], np.sqrt(v[:, 0] + self.noise_variance_)
-
-    def _widen(self, X: Any, Phi: Array, m: Array, v: Array) -> tuple[Array, Array]:
-        augmentation: Any = self._augmentation
-        return augmentation.apply(self.posteriors_[0], X, Phi, m, v)  # type: ignore[no-any-return]

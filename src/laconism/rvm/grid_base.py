@@ -117,8 +117,8 @@ class GridRVMBase(RelevanceBase):
             )
         return flat
 
-    def _latents(self, X: Any, widen: Any = None) -> tuple[Array, Array]:
-        return super()._latents(self._unfold(X), widen)
+    def _latents(self, X: Any, *, far: bool = True) -> tuple[Array, Array]:
+        return super()._latents(self._unfold(X), far=far)
 
     def transform(self, X: Any) -> Any:
         """Return the features that were kept, one row per sample.

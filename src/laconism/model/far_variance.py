@@ -1,0 +1,228 @@
+"""Error bars far from the data, where the kept kernels vanish: two ways, with one protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+
+from .._protocols import Array, Basis, Kernel
+from ..linalg import Triangle, as_dense, row_blocks, upper_root
+from ..posterior import GaussianPosterior
+
+# The least standard deviation of a latent, relative to a kernel's height: it is divided by.
+_MIN_RELATIVE_DEVIATION = 1e-100
+# Added to the diagonal of a kernel matrix, relative to its largest entry, so that the residual can be
+# evaluated in single precision.
+_RELATIVE_JITTER = 1e-6
+_TINY = float(np.finfo(float).tiny)
+
+
+class FarVariance(Protocol):
+    """What a model adds to its latent far from its training rows."""
+
+    def apply(self, X: Any, Phi: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        """Return mean and variance of the latent at rows ``X``, whose kept columns are ``Phi``."""
+
+
+# ---- the variance that the prior has and the kept kernels do not ------------------------------
+
+
+def kernel_triangle(K: Array) -> Triangle:
+    """Return ``L`` with ``L L' = h (K + jitter)``, ``h`` the largest entry of the diagonal of ``K``."""
+    largest = K.diagonal().max(initial=0.0)
+    return Triangle.of(largest * (K + _RELATIVE_JITTER * largest * np.eye(len(K))))
+
+
+def relative_residual(triangle: Triangle, Phi: Array) -> Array:
+    """Return ``1 - k_xM K_MM^-1 k_Mx / k(x, x)`` at each row of ``Phi = k_XM``, never below zero."""
+    return np.asarray(np.maximum(1 - (triangle.solve(Phi.T) ** 2).sum(axis=0), 0.0))
+
+
+@dataclass(frozen=True)
+class PriorResidualVariance:
+    r"""The variance under the prior that the kept kernels do not have.
+
+    Where all kept kernels vanish, so does the variance of the latent that their weights give. A Gaussian
+    process has the variance of its prior there. With the kept rows :math:`M` the part
+
+    .. math:: e(x) = 1 - k_{xM}K_{MM}^{-1}k_{Mx}/k(x, x)
+
+    of the prior variance :math:`s^2k(x, x)` is not determined by :math:`f(M)`. All of it (``power=1``,
+    the deterministic training conditional with its missing variance [QR05]_) would be too much near
+    training rows that were not kept. A power of :math:`e` is right in both limits: zero at a kept row,
+    the prior variance far from all of them.
+
+    References
+    ----------
+    .. [QR05] J. Quinonero-Candela, C. Rasmussen, A unifying view of sparse approximate Gaussian process
+       regression, JMLR 6, 2005.
+    """
+
+    triangle: Triangle  # of the kept kernels at their own rows
+    height: float  # variance of the prior
+    power: float
+
+    @classmethod
+    def of(cls, basis: Any, height: float, power: float) -> Self:
+        """Return it for the kernels of a basis."""
+        K = np.asarray(basis.columns(basis.centres), dtype=np.float64)
+        return cls(kernel_triangle(K), height, power)
+
+    def apply(self, X: Any, Phi: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        """Return the mean as it is, and the variance with the residual added."""
+        return m, v + self.height * relative_residual(self.triangle, Phi) ** self.power
+
+
+# ---- one more kernel at each new row ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    r"""The relevance vector machine with one more kernel at each new row (RVM*) [RQ05]_.
+
+    All kernels of a sparse model vanish away from their centres, and with them the variance of the
+    latent. A kernel :math:`k(\cdot, x_*)` with a prior variance of its own restores it. With
+    :math:`e = k(x_*, x_*) - \phi_*^T\Sigma\Phi^T R k_*` and :math:`s, q` as in
+    :class:`laconism.rvm.sequential.Sequential`,
+
+    .. math:: m_* \mathrel{+}= \frac{e q}{\alpha + s}, \qquad v_* \mathrel{+}= \frac{e^2}{\alpha + s}.
+
+    That needs :math:`k_* = k(X, x_*)` at all training rows. It is taken from the few rows :math:`P` that
+    span the kernel matrix, :math:`k_* \approx G^T L^{-1} k(P, x_*)` with :math:`K_{PP} = LL^T` and
+    :math:`G = L^{-1}K_{PX}`, so what is kept does not grow with the number of rows.
+
+    The new weight's variance :math:`1/\alpha` is that of the latent over the training rows: far away
+    the error bar is as wide as the function is tall.
+
+    References
+    ----------
+    .. [RQ05] C. Rasmussen, J. Quinonero-Candela, Healing the relevance vector machine through
+       augmentation, ICML 2005.
+    """
+
+    kernel: Kernel
+    rows: Any  # P
+    centre: Array  # mean of the kept columns over the training rows, if there is an intercept
+    halves: Array  # L with its diagonal, and above it one half of the excess
+    middle: Array  # mean of the columns of G
+    gain: Array  # Sigma Phi' R G'
+    diagonal: Array  # of the excess G R G' - G R Phi Sigma Phi' R G', for s
+    slope: Array  # G R (y - m), for q
+    alpha: float
+
+    @classmethod
+    def learn(
+        cls,
+        kernel: Kernel,
+        rows: Any,
+        basis: Basis,
+        posterior: GaussianPosterior,
+        variance: Array,
+        X: Any,
+        y: Array,
+        r: Array,
+    ) -> Self:
+        r"""Sum over the training rows, a block at a time.
+
+        The weights of the posterior have the prior ``variance``. All of it is in one triangle,
+        :math:`T^TT = A^TA` with
+
+        .. math:: A = \begin{pmatrix}R^{1/2}\Phi & R^{1/2}G^T & R^{1/2}(y - m) \\
+            V^{-1/2} & 0 & -V^{-1/2}w\end{pmatrix}:
+
+        the projection of :math:`G` on :math:`\Phi` is a solve with its first block, and the residual is
+        in the others, as roots. Differences of products would cancel where there is next to no noise.
+        """
+        triangle = Triangle.of(np.asarray(kernel(rows, rows), dtype=np.float64))
+        training = _TrainingRows(kernel, rows, triangle, basis, posterior, X, y, r)
+        average = training.averages()
+        root, k = training.root(variance, average), posterior.mean.size
+        gain = Triangle(root[:k, :k].T).solve_transposed(root[:k, k:-1])
+        excess, slope = root[k:, k:-1].T @ root[k:, k:-1], root[k:, k:-1].T @ root[k:, -1]
+        # Only one half of a triangular or symmetric matrix is kept: this is most of a saved model.
+        halves = np.asfortranarray(triangle.lower + np.triu(excess, 1))
+        diagonal, centre = np.diag(excess).copy(), posterior.centre
+        return cls(kernel, rows, centre, halves, average.middle, gain, diagonal, slope, average.alpha)
+
+    @property
+    def triangle(self) -> Triangle:
+        """``L``; a solve does not read what is above its diagonal."""
+        return Triangle(self.halves)
+
+    @property
+    def excess(self) -> Array:
+        """``G R G' - G R Phi Sigma Phi' R G'``."""
+        above = np.triu(self.halves, 1)
+        return above + above.T + np.diag(self.diagonal)
+
+    def apply(self, X: Any, Phi: Array, m: Array, v: Array) -> tuple[Array, Array]:
+        """Return mean and variance of the latent with the new kernel at each row."""
+        c = self.triangle.solve(np.asarray(self.kernel(self.rows, X), dtype=np.float64))
+        away = Phi - self.centre
+        e = self.kernel.diag(X) - self.middle @ c - np.einsum("ik,ki->i", away, self.gain @ c)
+        s = np.maximum(np.einsum("ri,ri->i", c, self.excess @ c), 0.0)
+        known = np.maximum(self.alpha + s, _TINY)
+        return m + e * (self.slope @ c) / known, v + e**2 / known
+
+
+class _Averages(NamedTuple):
+    """Means over the training rows."""
+
+    middle: Array  # of the columns of G, zero without an intercept
+    residual: float  # of the latent, measured from the mean target
+    alpha: float  # precision of the new weight
+
+
+@dataclass(frozen=True)
+class _TrainingRows:
+    """The training rows, the kernels there and the Gaussians that the posterior is made of."""
+
+    kernel: Kernel
+    rows: Any
+    triangle: Triangle
+    basis: Basis
+    posterior: GaussianPosterior
+    X: Any
+    y: Array
+    r: Array
+
+    def blocks(self) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield slices of rows with ``G`` and ``Phi`` there."""
+        for part in row_blocks(self.X.shape[0], self.rows.shape[0]):
+            X = self.X[part]
+            G = self.triangle.solve(np.asarray(self.kernel(self.rows, X), dtype=np.float64))
+            yield part, G, as_dense(self.basis.columns(X))
+
+    def averages(self) -> _Averages:
+        """Return the means over the rows, weighted by their precisions."""
+        share = self.r / self.r.sum()
+        target = float(share @ self.y)  # the latent is measured from here, or its variance would cancel
+        middle, mean, second, level = np.zeros(self.rows.shape[0]), 0.0, 0.0, 0.0
+        for part, G, Phi in self.blocks():
+            m, v = self.posterior.latent(Phi)
+            middle += G @ share[part]
+            mean += float(share[part] @ (m - target))
+            second += float(share[part] @ ((m - target) ** 2 + v))
+            level += float(share[part] @ self.kernel.diag(self.X[part]))
+        if self.posterior.spread == 0:  # only a free intercept takes the mean from every column
+            middle, mean_of_rest = np.zeros(self.rows.shape[0]), 0.0
+        else:
+            mean_of_rest = mean
+        height = max(second - mean**2, (_MIN_RELATIVE_DEVIATION * level) ** 2)
+        # A kernel that vanishes at all rows is left out: its precision is infinite.
+        alpha = level * (level / max(height, _TINY)) if level > 0 else np.inf
+        return _Averages(middle, mean_of_rest, alpha)
+
+    def root(self, variance: Array, average: _Averages) -> Array:
+        """Return the triangle ``T``."""
+        rank, k, posterior = self.rows.shape[0], self.posterior.mean.size, self.posterior
+        precision = 1 / np.sqrt(np.maximum(variance, _TINY))
+        root = np.column_stack([np.diag(precision), np.zeros((k, rank)), -precision * posterior.mean])
+        for part, G, Phi in self.blocks():
+            residual = self.y[part] - posterior.latent(Phi)[0] + average.residual
+            beside = np.column_stack([Phi - posterior.centre, G.T - average.middle, residual])
+            root = upper_root(np.vstack([root, np.sqrt(self.r[part])[:, None] * beside]))
+        return root
