@@ -3,7 +3,7 @@
 python -m benchmarks list                     what there is
 python -m benchmarks run ripley moons         some of it
 python -m benchmarks all [--quick]            everything; --quick is small and goes to results/quick
-python -m benchmarks table                    the README's table, in Markdown, from the results
+python -m benchmarks table                    the ratios as a Markdown table, from the results
 python -m benchmarks report                   the table of ratios and the pictures, from the results
 
 Every cell runs in a process of its own with explicit thread limits.

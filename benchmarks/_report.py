@@ -1,4 +1,4 @@
-"""Progress on the terminal, the table of ratios, the pictures and the README's table."""
+"""Progress on the terminal, the table of ratios, the pictures and the table in Markdown."""
 
 import contextlib
 import statistics
@@ -57,7 +57,7 @@ def table(benches, folder):
 
 
 def markdown(benches, folder):
-    """Return the README's table, from the results alone."""
+    """Return the table in Markdown, from the results alone."""
     lines = ["| benchmark | what | measured | required | |", "|---|---|---|---|---|"]
     for name, bars in bars_of(benches, folder).items():
         lines += [f"| {name} | " + " | ".join(bar.cells()) + " |" for bar in bars]

@@ -71,22 +71,40 @@ def page():
 
 
 def draw(path):
-    """Draw the front page's picture: a boundary that a handful of kernels draw."""
+    """Draw the front page's picture: a boundary of a few kernels, and the features that were found."""
     import matplotlib as mpl
 
     mpl.use("agg")
     import matplotlib.pyplot as plt
+    import numpy as np
 
-    from laconism import SparseBayesClassifier
-    from laconism.datasets import make_ripley
+    from laconism import LaconicClassifier, SparseBayesRegressor
+    from laconism.datasets import make_ripley, make_sparse_regression
     from laconism.inspection import BoundaryDisplay
 
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
     X, y = make_ripley(250, random_state=0)
-    model = SparseBayesClassifier(kernel="rbf", gamma=2.0).fit(X, y)
-    display = BoundaryDisplay.from_estimator(model, X, y)
-    display.ax_.set_title(f"250 rows, {model.n_relevant_} kernels kept")
-    display.figure_.savefig(path, dpi=120)
-    plt.close(display.figure_)
+    model = LaconicClassifier().fit(X, y)
+    BoundaryDisplay.from_estimator(model, X, y, ax=left)
+    left.set_title(f"LaconicClassifier: {model.n_relevant_} of 250 kernels kept")
+
+    X, y, coef = make_sparse_regression(150, 500, n_relevant=10, random_state=0)
+    model = SparseBayesRegressor().fit(X, y)
+    kept = model.relevance_
+    error = 2 * np.sqrt(np.diag(model.posteriors_[0].covariance_dot(np.eye(len(kept)))))
+    dropped = np.flatnonzero(model.coef_ == 0)
+    right.plot(dropped, np.zeros(len(dropped)), "|", color="0.7", label="exactly zero")
+    right.plot(coef.nonzero()[0], coef[coef != 0], "s", mfc="none", mec="0.3", ms=9, label="true weight")
+    right.errorbar(
+        kept, model.coef_[kept], error, fmt="o", color="#08306b", ms=4, label="kept, two deviations"
+    )
+    right.set(
+        xlim=(0, 500), xlabel="feature", ylabel="weight",
+        title=f"SparseBayesRegressor: {len(kept)} of 500 features kept",
+    )  # fmt: skip
+    right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False)
+    figure.savefig(path, dpi=100, metadata={"Software": None})
+    plt.close(figure)
 
 
 def write(app, config):
@@ -113,3 +131,7 @@ def setup(app):
     app.connect("config-inited", write)
     app.connect("doctree-resolved", shorten)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":  # the README's copy of the picture
+    draw(DOCS / "_static" / "front.png")

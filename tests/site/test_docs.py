@@ -93,10 +93,23 @@ def test_the_tree_is_the_tree():
     assert named - there == set(), "these are gone: take them out of the tree of ARCHITECTURE.md"
 
 
-def test_the_place_of_the_benchmarks_is_kept():
+def test_the_ratios_of_the_readme_are_those_of_the_results(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
     text = read("README.md")
-    assert text.count("<!-- benchmarks:begin -->") == text.count("<!-- benchmarks:end -->") == 1
-    assert text.index("<!-- benchmarks:begin -->") < text.index("<!-- benchmarks:end -->")
+    read("benchmarks/README.md")  # a copy without the benchmarks has no results either
+    from benchmarks._harness import RESULTS, registry
+    from benchmarks._report import markdown
+
+    shown = text.split("<!-- benchmarks:begin -->")[1].split("<!-- benchmarks:end -->")[0]
+    rows = shown.strip().splitlines()
+    assert 5 <= len(rows) <= 7
+    (names,) = re.findall(r"python -m benchmarks table ([a-z ]+)$", text, re.MULTILINE)
+    benches = {name: bench for name, bench in registry().items() if name in names.split()}
+    assert set(rows) <= set(markdown(benches, RESULTS).splitlines())
+
+
+def test_the_readme_takes_two_minutes():
+    assert len(read("README.md").encode()) <= 11_000
 
 
 def test_the_citation_has_what_the_format_requires():
