@@ -250,8 +250,9 @@ sys.stdout.write(" ".join({EXTRAS!r} & (set(sys.modules) - before)))
 
 
 def test_laconism_needs_no_extra():
-    # a module that is None cannot be imported
-    names = [module.__name__ for module in modules()]
+    # a module that is None cannot be imported; main imports these two after it has looked for typer
+    typed = {"laconism.cli.app", "laconism.cli.options"}
+    names = [module.__name__ for module in modules() if module.__name__ not in typed]
     code = f"""
 import importlib, sys
 sys.modules.update(dict.fromkeys({EXTRAS!r}))

@@ -1,4 +1,12 @@
-"""The ``laconism`` command: fit, predict, inspect, evaluate and report from the shell."""
+"""The ``laconism`` command: fit, predict, inspect, evaluate and report from the shell.
+
+``app`` has the commands and ``options`` what they share; each command is the module of its name:
+``fit``, ``predict``, ``inspect``, ``evaluate``, ``report``. A table is read by ``raw`` (bytes),
+``numerals`` (numbers as people write them), ``tables`` (rows and columns), ``columns`` (what each
+column is) and ``data`` (features and target). ``models`` makes our estimators, ``rivals`` those of
+scikit-learn, ``compare`` cross-validates them. ``figures`` draws the pictures of a page, ``files``
+checks where it is written, ``console`` speaks to the terminal.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +29,7 @@ def main() -> None:
             f'The laconism command needs the package {missing[0]}: pip install "laconism[cli]".\n'
         )
         raise SystemExit(1)
-    from .app import build
+    from .app import app
     from .console import sentence
 
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -31,7 +39,7 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without bars shows question marks
     try:
-        build()(prog_name="laconism")
+        app(prog_name="laconism")
     except OSError as error:  # there is no room for the help or the version: no command has begun
         sys.stderr.write(f"error: {sentence(error)}\n")
         raise SystemExit(1) from None

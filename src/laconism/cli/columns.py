@@ -14,14 +14,15 @@ from ..magnitude import LARGEST
 from .console import Terminal, UserError, listed, several
 
 # Categories of a column that get a feature of their own; the rarer ones share one.
-_MOST_CATEGORIES = 20
+_MAX_CATEGORIES = 20
 # A text with more distinct values than this part of its rows names rows instead of grouping them.
-_NAMES = 0.5
+_IDENTIFIER_SHARE = 0.5
 # A column of text with at least this part of numbers is a column of numbers with slips in it.
-_MOSTLY = 0.9
+_NUMBER_SHARE = 0.9
 # A value at one end of a column that this part of its rows has, and that is this many times as far from
 # the others as those are from each other, stands for something else.
-_OFTEN, _FAR = 0.02, 3.0
+_SENTINEL_SHARE = 0.02
+_SENTINEL_DISTANCE = 3.0
 # The category of a missing value.
 _MISSING = "missing"
 _DATE = re.compile(
@@ -98,10 +99,10 @@ def plan_columns(
             plan.numbers.append(name)
         else:
             plan.categories.append(name)
-            if distinct > _MOST_CATEGORIES:
+            if distinct > _MAX_CATEGORIES:
                 terminal.note(
                     f"{name} has {distinct} categories: the rarest share one, "
-                    f"{_MOST_CATEGORIES - 1} have their own."
+                    f"{_MAX_CATEGORIES - 1} have their own."
                 )
     _say_left_out(plan, terminal)
     if not plan.used:
@@ -148,7 +149,7 @@ def _as_numbers(column: Any) -> Any:
     good = numbers.notna()
     if not len(known) or good.all():
         return numbers.reindex(column.index)
-    if good.mean() >= _MOSTLY:
+    if good.mean() >= _NUMBER_SHARE:
         row = int(np.argmax(column.notna().to_numpy() & ~good.reindex(column.index, fill_value=True)))
         text = str(column.iloc[row])
         raise UserError(
@@ -182,7 +183,7 @@ def _uselessness(name: str, column: Any, distinct: int) -> str:
         return "durations; make numbers of them first"
     if _IDENTIFIER.search(name) and not is_float_dtype(column) and column.is_unique:
         return f"an identifier; --keep {name!r} keeps it"
-    if distinct > max(_MOST_CATEGORIES, _NAMES * len(known)):
+    if distinct > max(_MAX_CATEGORIES, _IDENTIFIER_SHARE * len(known)):
         return f"text with {distinct:,} distinct values{_mixture(known)}; --keep {name!r} keeps it"
     return ""
 
@@ -238,7 +239,11 @@ def _placeholders(values: Any) -> list[float]:
         rest = values[values != end]
         low, high = rest.min(initial=np.inf), rest.max(initial=-np.inf)
         away = min(abs(end - low), abs(end - high))
-        if low < high and values.size - rest.size >= _OFTEN * values.size and away > _FAR * (high - low):
+        if (
+            low < high
+            and values.size - rest.size >= _SENTINEL_SHARE * values.size
+            and away > _SENTINEL_DISTANCE * (high - low)
+        ):
             found.append(float(end))
     return found
 
@@ -322,7 +327,7 @@ def make_preprocessing(plan: Plan) -> Any:
     encode = OneHotEncoder(
         drop="if_binary",
         handle_unknown="infrequent_if_exist",
-        max_categories=_MOST_CATEGORIES,
+        max_categories=_MAX_CATEGORIES,
         sparse_output=False,
     )
     impute = SimpleImputer(strategy="constant", fill_value=_MISSING, keep_empty_features=True)

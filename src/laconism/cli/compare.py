@@ -15,7 +15,7 @@ from .models import check_size, sample_rows
 from .rivals import KERNEL_ROWS, Contender, distribution
 
 # The least probability that a log-loss counts with.
-_LEAST = float(np.finfo(float).eps)
+_MIN_PROBABILITY = float(np.finfo(float).eps)
 
 
 @dataclass
@@ -187,8 +187,7 @@ def _run(
     from sklearn.pipeline import Pipeline
 
     contender = result.contender
-    most = max_rows if max_rows is not None else KERNEL_ROWS if contender.capped else None
-    rows = train[sample_rows(len(train), most, data.y[train], data.task, seed)]
+    rows = train[sample_rows(len(train), contender.max_rows(max_rows), data.y[train], data.task, seed)]
     began = time.perf_counter()
     table, y = data.at(rows)
     preprocessing = make_preprocessing(data.plan)
@@ -210,7 +209,7 @@ def _run(
         result.labels[test] = model.predict(X)
         result.loss[test] = result.labels[test] != y
         true = probability[np.arange(len(test)), np.searchsorted(classes, y)]
-        result.score[test] = -np.log(np.maximum(true, _LEAST))
+        result.score[test] = -np.log(np.maximum(true, _MIN_PROBABILITY))
     else:
         mean, std = distribution(model, X)
         result.predictions[test, 0] = mean

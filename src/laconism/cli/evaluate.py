@@ -13,9 +13,9 @@ from .data import Source, read_data
 from .rivals import USUAL, contenders
 
 # Standard errors at which a difference counts as one.
-_CLEAR = 2.0
+_CLEAR_STANDARD_ERRORS = 2.0
 # Digits on either side of the point beyond which a number is written as a power of ten.
-_DIGITS = 7
+_PLAIN_DIGITS = 7
 
 
 def advise(results: list[Result], task: str) -> str:
@@ -72,7 +72,7 @@ def _best_of_ours(results: list[Result]) -> Result | None:
 def _difference(a: Result, b: Result, what: str) -> tuple[float, float, int]:
     """Return the mean of a - b with its standard error, and its sign if that is clear."""
     mean, se = mean_and_error(getattr(a, what) - getattr(b, what))
-    clear = not np.isnan(mean) and abs(mean) > _CLEAR * se
+    clear = not np.isnan(mean) and abs(mean) > _CLEAR_STANDARD_ERRORS * se
     return mean, se, int(np.sign(mean)) if clear else 0
 
 
@@ -170,7 +170,7 @@ def with_error(value: float, error: float) -> str:
     ('61,360 ± 520', '54.1 ± 1.7', '3.2e+09 ± 0')
     """
     digits = 1 - math.floor(math.log10(error)) if error > 0 else 99
-    if not (digits < _DIGITS and abs(value) < 10**_DIGITS):
+    if not (digits < _PLAIN_DIGITS and abs(value) < 10**_PLAIN_DIGITS):
         return f"{value:.4g} ± {error:.2g}"
     shown = max(digits, 0)
     return f"{round(value, digits):,.{shown}f} ± {round(error, digits):,.{shown}f}"

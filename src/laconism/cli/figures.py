@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 # Colours that stand for the page's own; the page has them twice, for light and for dark.
-_INK, _MUTED, _ACCENT, _SECOND = "#111111", "#777777", "#1b6ca8", "#b5651d"
+_INK = "#111111"
+_MUTED = "#777777"
+_ACCENT = "#1b6ca8"
+_SECOND = "#b5651d"
 _PAGE = {
     _INK: "var(--ink)",
     "#000000": "var(--ink)",
@@ -37,7 +40,9 @@ _STYLE = {
 # Inches; a phone's width at which its text can still be read.
 _SIZE = (4.4, 3.3)
 # Bins of a calibration curve, corners of a band, and most dots of a cloud.
-_BINS, _BANDS, _DOTS = 10, 25, 1500
+_CALIBRATION_BINS = 10
+_BAND_CORNERS = 25
+_MAX_DOTS = 1500
 
 
 def _figure(draw: Callable[[Any], None], label: str, rows: tuple[float, ...] = (1.0,)) -> str:
@@ -73,12 +78,12 @@ def calibration(probability: Any, happened: Any) -> tuple[str, float]:
     svg : str
     distance : float
     """
-    edges = np.linspace(0, 1, _BINS + 1)
-    bins = np.clip(np.digitize(probability, edges) - 1, 0, _BINS - 1)
-    counts = np.bincount(bins, minlength=_BINS)
+    edges = np.linspace(0, 1, _CALIBRATION_BINS + 1)
+    bins = np.clip(np.digitize(probability, edges) - 1, 0, _CALIBRATION_BINS - 1)
+    counts = np.bincount(bins, minlength=_CALIBRATION_BINS)
     used = counts > 0
-    said = np.bincount(bins, probability, _BINS)[used] / counts[used]
-    seen = np.bincount(bins, happened, _BINS)[used] / counts[used]
+    said = np.bincount(bins, probability, _CALIBRATION_BINS)[used] / counts[used]
+    seen = np.bincount(bins, happened, _CALIBRATION_BINS)[used] / counts[used]
     # Standard errors with one success and one failure more: a bin of one row has bars too.
     smooth = (seen * counts[used] + 1) / (counts[used] + 2)
     se = np.sqrt(smooth * (1 - smooth) / counts[used])
@@ -88,7 +93,9 @@ def calibration(probability: Any, happened: Any) -> tuple[str, float]:
         top.plot([0, 1], [0, 1], color=_MUTED, lw=1, ls="--")
         top.errorbar(said, seen, yerr=se, color=_ACCENT, marker="o", ms=4, lw=1.4, capsize=2)
         top.set(ylabel="came to pass", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02))
-        below.bar(edges[:-1] + 0.5 / _BINS, counts, width=0.9 / _BINS, color=_ACCENT)
+        below.bar(
+            edges[:-1] + 0.5 / _CALIBRATION_BINS, counts, width=0.9 / _CALIBRATION_BINS, color=_ACCENT
+        )
         below.set(xlabel="probability that was said", ylabel="rows")
 
     distance = float(np.abs(said - seen) @ counts[used] / counts.sum())
@@ -108,7 +115,7 @@ def predicted_against_true(mean: Any, std: Any, y: Any) -> str:
     """
     rows = _some(len(y))
     # The band is drawn through means of neighbours: deviations differ from row to row.
-    parts = np.array_split(np.argsort(mean), min(_BANDS, len(mean)))
+    parts = np.array_split(np.argsort(mean), min(_BAND_CORNERS, len(mean)))
     centre = np.array([mean[part].mean() for part in parts])
     wide = 2 * np.array([std[part].mean() for part in parts])
     ends = np.array([min(mean.min(), y.min()), max(mean.max(), y.max())])
@@ -198,4 +205,6 @@ def convergence(history: Any) -> str:
 
 def _some(n: int) -> Any:
     """Return at most so many rows that a page can hold them."""
-    return np.arange(n) if n <= _DOTS else np.random.default_rng(0).choice(n, _DOTS, replace=False)
+    return (
+        np.arange(n) if n <= _MAX_DOTS else np.random.default_rng(0).choice(n, _MAX_DOTS, replace=False)
+    )

@@ -6,7 +6,10 @@ import os
 import tempfile
 from pathlib import Path
 
+from ..interop.persistence import write_whole
 from .console import UserError
+
+__all__ = ["check_writable", "write_whole"]
 
 
 def check_writable(out: str, *inputs: str) -> None:

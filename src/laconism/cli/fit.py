@@ -12,7 +12,7 @@ from .files import check_writable
 from .models import check_size, make_model, make_pipeline, sample_rows
 
 # Rows that a model with kernels is fitted on if nobody says otherwise: a minute or two.
-_MOST_ROWS = 20_000
+_MAX_ROWS = 20_000
 
 
 def fit_pipeline(data: Data, estimator: Any, rows: Any, terminal: Terminal) -> Any:
@@ -78,7 +78,7 @@ def run_fit(
         model, data.task, kernel=kernel, grid_shape=grid_shape, seed=seed, settings=settings
     )
     if max_rows is None and getattr(estimator, "kernel", None) is not None:
-        max_rows = _MOST_ROWS
+        max_rows = _MAX_ROWS
     n = len(data.y)
     rows = sample_rows(n, max_rows, data.y, data.task, seed)
     if len(rows) < n:

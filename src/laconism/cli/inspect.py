@@ -12,7 +12,8 @@ from .console import Terminal, listed, several
 from .predict import load_pipeline
 
 # Width of a bar in the terminal, and of a name before it.
-_BAR, _NAME = 34, 28
+_BAR_CHARACTERS = 34
+_NAME_CHARACTERS = 28
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -269,11 +270,11 @@ def show(value: float, signed: bool) -> str:
 
 def _shorten(name: str) -> str:
     name = " ".join(name.split())  # a category may have lines of its own
-    return name if len(name) <= _NAME else f"{name[: _NAME - 9]}…{name[-8:]}"
+    return name if len(name) <= _NAME_CHARACTERS else f"{name[: _NAME_CHARACTERS - 9]}…{name[-8:]}"
 
 
 def _bar(part: float) -> str:
-    eighths = max(1, round(part * _BAR * 8))
+    eighths = max(1, round(part * _BAR_CHARACTERS * 8))
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 

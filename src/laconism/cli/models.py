@@ -16,13 +16,13 @@ KERNELS = ("rbf", "matern", "poly", "linear", "none")
 TASKS = ("auto", "classification", "regression")
 
 # Whole numbers with at most this many distinct values are classes.
-_FEW = 10
+_MAX_INTEGER_CLASSES = 10
 # Whole numbers up to this one are themselves, whatever they were read as.
 _LARGEST_CLASS = 2**53
 # More distinct texts than this are no classes.
-_MOST_CLASSES = 100
+_MAX_TEXT_CLASSES = 100
 # Columns of the grid of features by rows: beyond it a fit takes minutes and gigabytes.
-_MOST_GRID_COLUMNS = 100_000
+_MAX_GRID_COLUMNS = 100_000
 
 
 def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
@@ -63,7 +63,7 @@ def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
         task, why = "classification", "text" if numbers is None else f"{distinct} distinct whole numbers"
         if boolean:
             why = "true and false"
-        elif numbers is not None and not (whole and distinct <= _FEW):
+        elif numbers is not None and not (whole and distinct <= _MAX_INTEGER_CLASSES):
             task, why = "regression", "numbers"
         if numbers is not None:
             other = "regression" if task == "classification" else "classification"
@@ -73,7 +73,7 @@ def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
         if numbers is None:
             raise UserError(f"The target {name} is not numbers, so it cannot be regressed on.")
         return task, numbers.to_numpy(dtype=np.float64)
-    if distinct > max(_FEW, min(_MOST_CLASSES, len(target) // 2)):
+    if distinct > max(_MAX_INTEGER_CLASSES, min(_MAX_TEXT_CLASSES, len(target) // 2)):
         raise UserError(
             f"The target {name} has {distinct:,} distinct values in {several(len(target), 'row')}: too "
             "many for classes; is it the right column?"
@@ -212,10 +212,10 @@ def check_size(estimator: Any, rows: int, columns: int) -> None:
     estimator : estimator
     rows, columns : int
     """
-    if getattr(estimator, "basis", None) == "per_feature_rbf" and rows * columns > _MOST_GRID_COLUMNS:
+    if getattr(estimator, "basis", None) == "per_feature_rbf" and rows * columns > _MAX_GRID_COLUMNS:
         raise UserError(
             f"A grid of {columns:,} features by {rows:,} rows is too large: give --max-rows "
-            f"{max(_MOST_GRID_COLUMNS // columns, 1):,}, a --grid-shape, or another --model."
+            f"{max(_MAX_GRID_COLUMNS // columns, 1):,}, a --grid-shape, or another --model."
         )
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..interop.persistence import load, write_whole
+from ..interop.persistence import load
 from .columns import columns_of, say_unknown, tidy
 from .console import Terminal, UserError, listed, several
-from .files import check_writable
+from .files import check_writable, write_whole
 from .tables import read_table
 
 

@@ -50,7 +50,7 @@ _MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
 )
 # Bytes in which binary data betray themselves.
-_HEAD = 1 << 16
+_HEAD_BYTES = 1 << 16
 
 
 def read_bytes(path: str, name: str) -> bytes:
@@ -78,7 +78,7 @@ def read_bytes(path: str, name: str) -> bytes:
             break
     if not raw.strip():
         raise UserError(f"{name} is empty.")
-    start = raw[:_HEAD].lstrip().lower()
+    start = raw[:_HEAD_BYTES].lstrip().lower()
     for mark, what in _NO_TABLES:
         if start.startswith(mark.lower()):
             raise UserError(f"{name} is {what}, not a table: save it as CSV.")
@@ -118,7 +118,7 @@ def encoding_of(raw: bytes, name: str, terminal: Terminal) -> str:
     str
     """
     encoding = next((encoding for mark, encoding in _MARKS if raw.startswith(mark)), "utf-8")
-    if encoding.startswith("utf-8") and b"\0" in raw[:_HEAD]:
+    if encoding.startswith("utf-8") and b"\0" in raw[:_HEAD_BYTES]:
         raise UserError(f"{name} is not a table: it holds binary data.")
     try:
         raw.decode(encoding)

@@ -11,22 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from ..interop.persistence import write_whole
 from . import figures
 from .compare import Result, compare, without_rare
 from .console import Terminal, UserError, several
 from .data import Data, Source, read_data
 from .evaluate import advise, as_records, cells, headers
-from .files import check_writable
+from .files import check_writable, write_whole
 from .fit import fit_pipeline, kept_rows
 from .inspect import Bars, describe, path_of, pictures, show
 from .models import make_model, sample_rows
-from .rivals import KERNEL_ROWS, USUAL, contenders
+from .rivals import USUAL, contenders
 
 # Bars of a picture, rows of a table, classes of a confusion matrix: what a page can hold.
-_MOST_BARS, _MOST_ROWS, _MOST_CLASSES, _MOST_COLUMNS = 15, 10, 12, 6
+_MAX_BARS = 15
+_MAX_TABLE_ROWS = 10
+_MAX_CONFUSION_CLASSES = 12
+_MAX_TABLE_COLUMNS = 6
 # Columns that are shuffled one by one, and the rows of each fold on which that is done.
-_SHUFFLED_COLUMNS, _SHUFFLED_ROWS = 100, 500
+_SHUFFLED_COLUMNS = 100
+_SHUFFLED_ROWS = 500
 
 
 def run_report(
@@ -76,8 +79,7 @@ def run_report(
     if not results or results[0].contender.key != model:
         raise UserError("The model of the report could not be fitted.")
     mine = results[0]
-    most = max_rows if max_rows is not None else KERNEL_ROWS if mine.contender.capped else None
-    rows = sample_rows(len(data.y), most, data.y, data.task, seed)
+    rows = sample_rows(len(data.y), mine.contender.max_rows(max_rows), data.y, data.task, seed)
     pipeline = fit_pipeline(data, make(), rows, terminal)
     pipeline.table_ = {
         "target": source.target,
@@ -245,7 +247,7 @@ def _error_bars(results: list[Result], task: str) -> str:
 
 
 def _bars(picture: Bars) -> str:
-    most = picture.largest(_MOST_BARS)
+    most = picture.largest(_MAX_BARS)
     if not most.names:
         return f'<p class="quiet">{escape(picture.title)}: nothing was kept.</p>'
     longest = max(abs(value) for value in most.values) or 1.0
@@ -283,7 +285,7 @@ def _calibration(data: Data, mine: Result, target: str) -> str:
 
 def _confusion(data: Data, mine: Result) -> str:
     classes, counts = np.unique(data.y, return_counts=True)
-    shown = np.sort(np.argsort(-counts, kind="stable")[:_MOST_CLASSES])
+    shown = np.sort(np.argsort(-counts, kind="stable")[:_MAX_CONFUSION_CLASSES])
     head = "".join(f"<th>{escape(str(classes[k]))}</th>" for k in shown)
     body = ""
     for k in shown:
@@ -329,8 +331,8 @@ def _kept_rows(data: Data, pipeline: Any) -> str:
     """Return the rows with the largest weights, as they stand in the table."""
     rows = np.array(pipeline.table_["kept_rows"])
     weights = np.abs(np.atleast_2d(pipeline[-1].dual_coef_)).max(axis=0)
-    order = np.argsort(-weights, kind="stable")[:_MOST_ROWS]
-    columns = data.plan.used[:_MOST_COLUMNS]
+    order = np.argsort(-weights, kind="stable")[:_MAX_TABLE_ROWS]
+    columns = data.plan.used[:_MAX_TABLE_COLUMNS]
     head = "".join(f"<th>{escape(name)}</th>" for name in ("row", *columns, pipeline.table_["target"]))
     body = ""
     for k in order:

@@ -16,9 +16,10 @@ USUAL = ("auto", "sparse", "rvm", "svc", "gp", "linear", "baseline")
 # Rows on which machines with kernels are trained if nobody says otherwise, so that a comparison ends.
 KERNEL_ROWS = 2_000
 # Beyond this many rows a Gaussian process takes minutes.
-_PROCESS_ROWS = 2_000
+_MAX_PROCESS_ROWS = 2_000
 # Rows, and folds, on which rivals choose their settings.
-_TUNING_ROWS, _TUNING_FOLDS = 1_000, 3
+_TUNING_ROWS = 1_000
+_TUNING_FOLDS = 3
 _COSTS = [0.1, 1.0, 10.0, 100.0]
 # Around scikit-learn's gamma="scale".
 _GAMMAS = np.array([0.25, 1.0, 4.0])
@@ -36,6 +37,10 @@ class Contender:
     ours: bool = False
     capped: bool = False  # whether it is trained on KERNEL_ROWS at the most
     most: int | None = None  # rows beyond which it is left out
+
+    def max_rows(self, given: int | None) -> int | None:
+        """Return the most rows that it is trained on, given what the user says; None for all."""
+        return given if given is not None else KERNEL_ROWS if self.capped else None
 
     def counted(self, model: Any) -> str:
         """Return what a fitted model keeps: of kernels it may have preferred the features."""
@@ -82,7 +87,7 @@ def contenders(task: str, keys: tuple[str, ...], seed: int) -> list[Contender]:
             _process if classes else _process_regressor,
             lambda model: None,
             "all rows",
-            most=_PROCESS_ROWS,
+            most=_MAX_PROCESS_ROWS,
         ),
         "linear": Contender(
             "linear",

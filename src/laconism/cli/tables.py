@@ -18,9 +18,9 @@ from .raw import encoding_of, read_bytes
 _MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "<NA>", "?")
 _DELIMITERS = ",;\t| "
 # Lines from which the delimiter is told.
-_LINES = 20
+_SNIFFED_LINES = 20
 # Columns of which it is told how one of their numbers was read; the others are told of together.
-_EXAMPLES = 5
+_MAX_SHOWN_COLUMNS = 5
 
 
 def read_table(
@@ -147,12 +147,12 @@ def _with_numerals(table: Any, name: str, terminal: Terminal, text: Sequence[str
             numbers = read_numerals(table[column])
             if numbers is not None:
                 found[column] = numbers
-    for column in list(found)[:_EXAMPLES]:
+    for column in list(found)[:_MAX_SHOWN_COLUMNS]:
         first = found[column].first_valid_index()
         example, number = str(table[column][first]), found[column][first]
         terminal.note(f"{name}: {column} was read as numbers, {example!r} as {number:g}.")
-    if len(found) > _EXAMPLES:
-        terminal.note(f"{name}: read as numbers as well: {listed(list(found)[_EXAMPLES:])}.")
+    if len(found) > _MAX_SHOWN_COLUMNS:
+        terminal.note(f"{name}: read as numbers as well: {listed(list(found)[_MAX_SHOWN_COLUMNS:])}.")
     for column, numbers in found.items():
         table[column] = numbers
     return table
@@ -164,7 +164,7 @@ def _with_numerals(table: Any, name: str, terminal: Terminal, text: Sequence[str
 def _first_lines(raw: bytes, encoding: str) -> list[str]:
     """Return the first lines, as long as they are: the names of many columns are a long line."""
     text = io.TextIOWrapper(io.BytesIO(raw), encoding)
-    return [line.rstrip("\n") for line in itertools.islice(text, _LINES)]
+    return [line.rstrip("\n") for line in itertools.islice(text, _SNIFFED_LINES)]
 
 
 def _layout(lines: Sequence[str], name: str) -> tuple[str, int]:
