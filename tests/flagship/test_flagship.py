@@ -863,7 +863,10 @@ def test_what_is_added_is_the_prior_s_variance_given_the_kept_rows():
     given = 1 - np.einsum("ji,ji->i", k, np.linalg.solve(K + 1e-6 * np.eye(len(M)), k))
     added = far.apply(new, model.basis_.columns(new)[:, model._columns[0]], 0.0, 0.0)[1]
     np.testing.assert_allclose(added, far.height * given**far.power, rtol=1e-4, atol=1e-9 * far.height)
-    assert far.apply(M, model.basis_.columns(M)[:, model._columns[0]], 0.0, 0.0)[1].max() < 1e-4 * far.height
+    assert (
+        far.apply(M, model.basis_.columns(M)[:, model._columns[0]], 0.0, 0.0)[1].max()
+        < 1e-4 * far.height
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))

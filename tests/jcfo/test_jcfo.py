@@ -89,7 +89,7 @@ def test_blocks_of_features_change_nothing(monkeypatch):
     theta = np.full(7, 0.2)
     found = project(asked, theta)
     whole = asked.slope(theta, found.outputs)
-    monkeypatch.setattr("laconism.jcfo.problem._BLOCK", 60)  # two features at a time
+    monkeypatch.setattr("laconism.linalg.BLOCK_ENTRIES", 60)  # two features at a time
     np.testing.assert_allclose(asked.slope(theta, found.outputs), whole, rtol=1e-12)
 
 

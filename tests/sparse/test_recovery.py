@@ -14,7 +14,6 @@ from laconism.datasets import (
 )
 from laconism.priors import Jeffreys
 from laconism.solvers import EM, Accelerated, Newton
-from laconism.solvers.refit_selected import price
 
 SEEDS = range(10)
 N_SPLITS = 20
@@ -53,19 +52,6 @@ def test_a_small_weight_among_large_ones_is_not_believed():
     # The prior keeps it at 7.7 nats for a price of log(500) = 6.2: the largest of so many noises.
     X, y, coef = make_sparse_regression(150, 500, n_relevant=10, rho=0.7, random_state=1023)
     assert found(SparseBayesRegressor().fit(X, y), coef) == (10, 0)
-
-
-def test_a_weight_unlike_all_others_pays_for_that():
-    alike, uneven = np.full(9, 300.0), np.array([30.0, 60, 90, 120, 200, 300, 400, 600, 900])
-    assert alike.mean() == uneven.mean()
-    small, own = np.array([16.0]), 9
-    beside = {
-        name: price(np.r_[others, small], own, 500) for name, others in (("a", alike), ("u", uneven))
-    }
-    # log(491 / 10) nats of search, log(4) of size, and what the sizes of the others say.
-    assert beside["a"] > beside["u"] + 1.5
-    assert price(np.r_[alike, 300.0], own, 500) < beside["a"] - 1.5
-    assert price(small, 0, 500) == pytest.approx(np.log(500 * 0.7 * np.sqrt(17)))
 
 
 def test_what_was_chosen_is_estimated_under_one_gaussian_of_the_most_evident_width():

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
 
 from .._protocols import Array, Factors, Index, Kernel
 from ..magnitude import check_largest
 from ._pivots import pivoted_cholesky
+from .rows import distinct_rows
 
 # When a factorisation may need more than the rank it is allowed, it is tried first on a sample of so
 # many rows for each rank; with fewer than this many times more rows there is nothing to be gained.
@@ -19,38 +19,6 @@ _MANY = 4
 # Of at most so many rows, if they have as many features, all kernels are evaluated at once: the matrix
 # is no larger than the rows, and those are scaled and moved once and not for every few of its columns.
 _FEW = 1000
-
-
-def distinct_rows(X: Any) -> tuple[Index, Index]:
-    """Return the index of the first of each set of equal rows, and the set of every row.
-
-    Rows are sorted by a projection that is the same for equal rows; only where two projections meet
-    are the rows themselves compared, so that a million rows without twins cost one sort.
-    """
-    n, direction = X.shape[0], np.random.default_rng(0).normal(size=X.shape[1])
-    sparse: bool = issparse(X)
-    # Not a matrix product of BLAS, which may round equal rows differently.
-    key = X @ direction if sparse else np.einsum("ij,j->i", X, direction)
-    order = np.argsort(key, kind="stable")
-    same = key[order[1:]] == key[order[:-1]]
-    meets = np.flatnonzero(same)
-    if not meets.size:
-        return np.arange(n), np.arange(n)
-    if sparse:
-        if (X[order[meets]] != X[order[meets + 1]]).nnz:
-            return np.arange(n), np.arange(n)
-    elif not (X[order[meets]] == X[order[meets + 1]]).all():
-        # Different rows on one projection: leave it to numpy's full comparison.
-        _, first, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
-        rank = np.argsort(np.argsort(first))
-        return np.sort(first), rank[inverse.ravel()]
-    # A stable sort puts the first of equals first.
-    source = np.sort(order[np.concatenate([[True], ~same])])
-    group = np.empty(n, dtype=np.intp)
-    group[order] = np.concatenate([[0], np.cumsum(~same)])
-    place = np.empty(source.size, dtype=np.intp)
-    place[group[source]] = np.arange(source.size)
-    return source, place[group]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from .._protocols import Array, Factors, Index
 from ._pivots import pivoted_cholesky
-from .kernel import distinct_rows
+from .rows import distinct_rows
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._component import is_count, is_positive, is_switch
 from .._protocols import Array, Index, Likelihood
-from ..basis.kernel import distinct_rows
+from ..basis.rows import distinct_rows
 from ..design import DenseDesign, build_design
 from ..judging.duplicates import merge_duplicates, merge_near_duplicates
 from ..linalg import as_dense

@@ -13,7 +13,7 @@ from ..basis import KernelBasis
 from ..laplace.mode import Mode
 from ..laplace.shared_precision import fit_shared, leave_one_out
 from ..likelihoods import Binary, Gaussian, Student
-from ..linalg import Triangle, as_dense, symmetric_eigen
+from ..linalg import Triangle, as_dense, row_blocks, symmetric_eigen
 from ..posterior import GaussianPosterior
 from ..solvers import Problem
 
@@ -21,8 +21,6 @@ from ..solvers import Problem
 _NEGLIGIBLE = 1e-3
 # The part of a row's variance under the prior that may be missing where other rows span it.
 _SPANNED = 2e-6
-# Numbers of a block of coordinates.
-_ENTRIES = 1 << 22
 # How far from one a stretch usually is, in logarithms, and how far it may be.
 _USUAL, _STRETCH = 0.3, (0.5, 4.0)
 # The same where features outnumber rows: that all of them count alike is far from the truth. And how far
@@ -100,9 +98,7 @@ class KernelMap:
         X = X if hasattr(X, "shape") else np.asarray(X)
         size = self.triangle.lower.shape[0] if self.turn is None else self.turn.shape[1]
         found = np.empty((X.shape[0], size))
-        step = max(1, _ENTRIES // max(self.triangle.lower.shape[0], 1))
-        for start in range(0, X.shape[0], step):
-            part = slice(start, start + step)
+        for part in row_blocks(X.shape[0], self.triangle.lower.shape[0]):
             K = np.asarray(self.kernel(self.rows, X[part]), dtype=np.float64)
             c = self.triangle.solve(K).T
             found[part] = c if self.turn is None else c @ self.turn

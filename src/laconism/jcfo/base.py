@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from .._component import is_count, is_name, is_number, is_positive, is_rate, unknown
 from .._protocols import Array, Index
 from ..basis import KernelBasis, WithConstant
-from ..basis.kernel import distinct_rows
+from ..basis.rows import distinct_rows
 from ..design import DenseDesign
 from ..kernels import RBF, Kernel, Linear, Polynomial, Scaled, Stationary
 from ..model.callbacks import begin_reports

@@ -14,10 +14,9 @@ from .._protocols import Array, Index, Likelihood
 from ..kernels import Stationary
 from ..kernels._pairwise import dot_products, squared_distances
 from ..likelihoods import Gaussian
+from ..linalg import row_blocks
 from .weights import Weights, best_weights
 
-# Entries of a block of features that a gradient in their scales looks at at once.
-_BLOCK = 1 << 22
 # Step of the complex-step derivative: its square is lost, so the derivative is exact.
 _COMPLEX = 1e-30
 
@@ -79,13 +78,12 @@ class JointProblem:
             return gradient
         C = self.centres[which]
         S = self.kernel.profile_slope(self._inner(theta, C)) * (g[:, None] * w[which])
-        step = max(1, _BLOCK // self.X.shape[0])
-        for start in range(0, theta.size, step):
-            A, B = self.X[:, start : start + step], C[:, start : start + step]
+        for features in row_blocks(theta.size, self.X.shape[0]):
+            A, B = self.X[:, features], C[:, features]
             part = np.einsum("ik,ik->k", A, S @ B)
             if self._distances:  # (x - c)^2, expanded so that no n x m x p array appears
                 part = S.sum(axis=1) @ A**2 + S.sum(axis=0) @ B**2 - 2 * part
-            gradient[start : start + step] = part
+            gradient[features] = part
         return gradient
 
     def derivatives(self, theta: Array, which: Index) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
-from ..basis.kernel import distinct_rows
+from ..basis.rows import distinct_rows
 from ..design import DenseDesign
 from ..likelihoods import Gaussian
 from ..priors import Laplace

@@ -7,6 +7,7 @@ from scipy.optimize import brentq
 
 from .._protocols import Array, Index, Likelihood
 from ..likelihoods import Binary
+from ..linalg import row_blocks
 from ..posterior import GaussianPosterior
 from ..solvers import Problem
 
@@ -14,8 +15,6 @@ from ..solvers import Problem
 _RARE = 0.05
 # How many times as many rows of it may be expected as there are.
 _TOO_MANY = 2.0
-# Numbers of a block of columns.
-_ENTRIES = 1 << 22
 # The least that variances are multiplied by, as a logarithm: next to nothing is left of them.
 _LEAST = float(np.log(1e-6))
 
@@ -59,8 +58,8 @@ def match_class_frequency(
 def _latents(problem: Problem, posterior: GaussianPosterior) -> tuple[Array, Array]:
     """Return mean and variance of the latent at each row, a block at a time."""
     n, k = problem.design.shape
-    step, unit = max(1, _ENTRIES // max(k, 1)), np.eye(k)
-    blocks = [np.arange(start, min(start + step, n)) for start in range(0, n, step)]
+    unit, index = np.eye(k), np.arange(n)
+    blocks = [index[rows] for rows in row_blocks(n, k)]
     found = [posterior.latent(problem.design.rows(block).matvec(unit)) for block in blocks]
     m, v = (np.concatenate(each) for each in zip(*found, strict=True))
     return m, v

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import squareform
 
 from .._protocols import Array, Index
-from ..basis.kernel import distinct_rows
+from ..basis.rows import distinct_rows
 from ..kernels._pairwise import squared_distances
 
 # Rows among which near copies are looked for: the distances of all pairs are needed.

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from .._protocols import Array, Basis, Index
 from ..basis import KernelBasis, WithConstant
-from ..basis.kernel import distinct_rows
+from ..basis.rows import distinct_rows
 from ..linalg import Factor, as_dense
 from ..posterior import GaussianPosterior
 

@@ -1,9 +1,9 @@
 """Kernels: positive semi-definite functions of two points."""
 
-from ._base import DotProduct, Kernel, Stationary
+from ._base import Kernel, Product, Sum
 from ._resolve import REGISTRY, resolve_kernel
-from .algebra import Product, Sum
 from .callable import FunctionKernel
+from .families import DotProduct, Stationary
 from .linear import Linear
 from .matern import Matern
 from .polynomial import Polynomial

@@ -1,27 +1,17 @@
-"""What a kernel is, and the two families that most kernels belong to."""
+"""What a kernel is; sums and products of kernels, which are kernels."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from .._component import Component
+from .._component import Component, require
 from .._protocols import Array
-from ._pairwise import (
-    as_float,
-    as_pair,
-    centred,
-    dot_products,
-    finite,
-    scale_pair,
-    squared_distances,
-    squared_norms,
-)
+from ._pairwise import finite, scale_pair
 
-if TYPE_CHECKING:
-    from .algebra import Product, Sum
+REMEDY = "scale the features"
 
 
 class Kernel(Component, ABC):
@@ -80,105 +70,93 @@ class Kernel(Component, ABC):
         """
 
     def __add__(self, other: Kernel) -> Sum:
-        from .algebra import Sum
-
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: Kernel) -> Product:
-        from .algebra import Product
-
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
 
 
-class Stationary(Kernel):
-    """A kernel of the squared distance, ``K(x, c) = profile(|x - c|^2)``.
+class _Pair(Kernel):
+    """Two kernels and what both of their combinations share."""
 
-    A profile must be finite for every squared distance from zero to infinity.
+    def __init__(self, left: Kernel, right: Kernel) -> None:
+        self.left = left
+        self.right = right
 
-    Examples
-    --------
-    >>> from laconism.kernels import Stationary
-    >>> class Cauchy(Stationary):
-    ...     def profile(self, sq):
-    ...         return 1 / (1 + sq)
-    ...     def profile_slope(self, sq):
-    ...         return -1 / (1 + sq) ** 2
-    >>> Cauchy()([[0.0], [1.0]], [[0.0], [2.0]])
-    array([[1. , 0.2],
-           [0.5, 0.5]])
-    """
+    def check(self) -> None:
+        """Raise ``ValueError`` unless both parts are kernels whose parameters make sense."""
+        require(isinstance(self.left, Kernel), self, "left must be a kernel", self.left)
+        require(isinstance(self.right, Kernel), self, "right must be a kernel", self.right)
+        self.left.check()
+        self.right.check()
 
-    @abstractmethod
-    def profile(self, sq: Array) -> Array:
-        """Return the kernel at the squared distances ``sq``."""
-
-    @abstractmethod
-    def profile_slope(self, sq: Array) -> Array:
-        """Return the derivative of :meth:`profile` with respect to ``sq``."""
-
-    def __call__(self, X: Any, C: Any) -> Array:
-        return self.profile(squared_distances(X, C))
-
-    def diag(self, X: Any) -> Array:
-        A = as_float(X)
-        return self.profile(np.zeros(A.shape[0], dtype=A.dtype))
-
-    def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
-        S = W * self.profile_slope(squared_distances(*scale_pair(X, C, theta)))
-        A, B, unit = centred(*as_pair(X, C))
-        # sum_ij S_ij (x_ik - c_jk)^2, expanded so that no n x m x p array appears
-        squares = S.sum(axis=1) @ A**2 + S.sum(axis=0) @ B**2
-        gradient: Array = squares - 2 * np.einsum("ik,ik->k", A, S @ B)
-        return gradient if unit == 1.0 else gradient * unit * unit
-
-    def slopes(self, X: Any, C: Any, w: Array) -> Array:
-        """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row of ``X``, of shape (n, p)."""
-        S = self.profile_slope(squared_distances(X, C)) * w
-        A, B, unit = centred(*as_pair(X, C))
-        gradients: Array = 2 * unit * (S.sum(axis=1)[:, None] * A - S @ B)
-        return gradients
+    @property
+    def positive(self) -> bool:
+        """Whether both parts are positive semi-definite; then so are their sum and product."""
+        return self.left.positive and self.right.positive
 
 
-class DotProduct(Kernel):
-    """A kernel of the inner product, ``K(x, c) = profile(x·c)``.
+class Sum(_Pair):
+    """The sum of two kernels, ``K(x, c) = left(x, c) + right(x, c)``.
+
+    Parameters
+    ----------
+    left, right : Kernel
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from laconism.kernels import DotProduct
-    >>> class Exponential(DotProduct):
-    ...     def profile(self, s):
-    ...         return np.exp(s)
-    ...     def profile_slope(self, s):
-    ...         return np.exp(s)
-    >>> Exponential()([[0.0], [1.0]], [[1.0], [2.0]]).round(2)
-    array([[1.  , 1.  ],
-           [2.72, 7.39]])
+    >>> from laconism.kernels import Linear, Polynomial
+    >>> kernel = Linear() + Polynomial(degree=2)
+    >>> kernel([[1.0], [2.0]], [[3.0]])
+    array([[19.],
+           [55.]])
     """
 
-    _remedy: ClassVar[str] = "scale the features"
-
-    @abstractmethod
-    def profile(self, s: Array) -> Array:
-        """Return the kernel at the inner products ``s``."""
-
-    @abstractmethod
-    def profile_slope(self, s: Array) -> Array:
-        """Return the derivative of :meth:`profile` with respect to ``s``."""
-
-    def _evaluate(self, s: Array) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):  # reported as one sentence instead
-            K = self.profile(s)
-        return finite(K, self, self._remedy)
-
     def __call__(self, X: Any, C: Any) -> Array:
-        return self._evaluate(dot_products(X, C))
+        """Return ``left(X, C) + right(X, C)``."""
+        with np.errstate(over="ignore"):
+            return finite(self.left(X, C) + self.right(X, C), self, REMEDY)
 
     def diag(self, X: Any) -> Array:
-        return self._evaluate(squared_norms(X))
+        """Return the sum of the diagonals."""
+        with np.errstate(over="ignore"):
+            return finite(self.left.diag(X) + self.right.diag(X), self, REMEDY)
 
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
-        S = W * self.profile_slope(dot_products(*scale_pair(X, C, theta)))
-        A, B = as_pair(X, C)
-        gradient: Array = np.einsum("ik,ik->k", A, S @ B)
-        return gradient
+        """Return the sum of the gradients."""
+        left = self.left.scale_gradient(X, C, theta, W)
+        return left + self.right.scale_gradient(X, C, theta, W)
+
+
+class Product(_Pair):
+    """The product of two kernels, ``K(x, c) = left(x, c) * right(x, c)``.
+
+    Parameters
+    ----------
+    left, right : Kernel
+
+    Examples
+    --------
+    >>> from laconism.kernels import Linear, Polynomial
+    >>> kernel = Linear() * Polynomial(degree=2)
+    >>> kernel([[1.0], [2.0]], [[3.0]])
+    array([[ 48.],
+           [294.]])
+    """
+
+    def __call__(self, X: Any, C: Any) -> Array:
+        """Return ``left(X, C) * right(X, C)``."""
+        with np.errstate(over="ignore", under="ignore"):
+            return finite(self.left(X, C) * self.right(X, C), self, REMEDY)
+
+    def diag(self, X: Any) -> Array:
+        """Return the product of the diagonals."""
+        with np.errstate(over="ignore", under="ignore"):
+            return finite(self.left.diag(X) * self.right.diag(X), self, REMEDY)
+
+    def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
+        """Return the gradient by the product rule."""
+        A, B = scale_pair(X, C, theta)
+        # the product rule, with the other factor moved into the weights
+        left = self.left.scale_gradient(X, C, theta, W * self.right(A, B))
+        return left + self.right.scale_gradient(X, C, theta, W * self.left(A, B))

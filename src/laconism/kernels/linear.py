@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._protocols import Array
-from ._base import DotProduct
+from .families import DotProduct
 
 
 class Linear(DotProduct):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
+from ..judging.price import AKAIKE_NATS
 from ..likelihoods import Binary
 from ..solvers import Problem
 from .bottom_up import Estimate, empty_model
 
-# Nats that each fitted precision has to win.
-_PRICE = 1.0
 # Nats for each row that are enough in any case: a quarter of what a fair coin leaves unknown. Labels
 # drawn by lot win at most 0.15 from sixty rows on, whatever the width of the kernels.
 _ENOUGH = math.log(2) / 4
@@ -40,7 +39,7 @@ def akaike_test(problem: Problem, found: Estimate, allowed: Problem) -> Estimate
         return found
     empty = empty_model(problem)
     without = max(empty.objective, empty_model(allowed).objective)
-    price = _PRICE * found.active.size
+    price = AKAIKE_NATS * found.active.size
     if isinstance(problem.likelihood, Binary):
         price = min(price, _ENOUGH * float(problem.weight.sum()))
     return found if found.objective - without > price else empty

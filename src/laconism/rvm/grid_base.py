@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from .._component import is_count, unknown
 from .._protocols import Array, Basis, Index
 from ..basis import Features, PerFeature
-from ..basis.kernel import distinct_rows
+from ..basis.rows import distinct_rows
 from ..model.output import Fit
 from ..model.tasks import FitData
 from ..model.validation import resolve_gamma

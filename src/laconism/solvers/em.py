@@ -8,9 +8,8 @@ from typing import Literal
 import numpy as np
 
 from .._component import Component, is_name, is_positive, require
-from .loop import flat
-from .problem import Problem, State
-from .starts import ridge_start
+from .problem import Problem, State, objective_converged
+from .ridge_starts import ridge_start
 from .steps import em_step
 
 # Nats that rounding may take from the objective of a step.
@@ -67,7 +66,7 @@ class EM(Component):
     def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
         """Return a sentence if the chosen rule says stop."""
         if self.stop == "objective":
-            return flat(problem, old, new, tol)
+            return objective_converged(problem, old, new, tol)
         if np.linalg.norm(new.w - old.w) <= tol * np.linalg.norm(old.w):
             return f"converged: the weights moved by less than {tol:g} of their length"
         return None

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._protocols import Array, Index
+from ..judging.price import prior_price
 from ..linalg import solve_semidefinite
 from .loop import Callback, Solution, Solver, resume
 from .problem import Problem, State
@@ -160,7 +161,7 @@ def exchange(
     which to compare two optima of such a prior, the better one is that with more fit, less the price of
     its columns.
     """
-    price = full.price
+    price = prior_price(full.prior)
     for _ in range(_ROUNDS):
         left = max_iter - len(answer.history)
         if not (answer.active.size and answer.status.converged and left > 0):

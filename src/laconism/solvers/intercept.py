@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 from scipy.special import xlogy
 
 from .._protocols import Array, Index, Prior
+from ..judging.price import JEFFREYS_NATS, bic, prior_price
 from ..priors import Jeffreys
 from . import Newton, Problem, choose_solver, solve
 
-# The price in nats of an intercept beside weights that have a scale: what Jeffreys' prior of strength
-# one asks of a column, which it lets go at two standard errors.
-_PRICE = 2.0
 # Newton's method on a handful of columns that are known already: it ends after a few steps.
 _STEPS, _TOL = 100, 1e-6
 
@@ -29,7 +26,7 @@ def needs_intercept_at_once(problem: Problem) -> bool:
     if isinstance(problem.prior, Jeffreys):
         return False
     brings = problem.empty().fit - replace(problem, intercept=False).empty().fit
-    return brings > _least(problem, _PRICE)
+    return brings > _required_gain(problem, JEFFREYS_NATS)
 
 
 def needs_intercept(problem: Problem, kept: Index, w: Array, prior: Prior | None) -> bool:
@@ -46,14 +43,14 @@ def needs_intercept(problem: Problem, kept: Index, w: Array, prior: Prior | None
         return True
     few = replace(problem.keep(kept), kernels=True)
     if prior is not None and not isinstance(prior, Jeffreys):
-        return _brings(replace(few, prior=prior), w) > _least(problem, _PRICE)
+        return _brings(replace(few, prior=prior), w) > _required_gain(problem, JEFFREYS_NATS)
     few = replace(few, prior=problem.prior.bind(kept.size, kernel=True))
-    price, lean = few.price, replace(few, intercept=False)
+    price, lean = prior_price(few.prior), replace(few, intercept=False)
     if prior == few.prior:  # the weights are its answer already
         without = lean.state(w, 0.0, lean.likelihood).fit - price * kept.size
     else:
         without = _worth(lean, w, price)
-    return max(_worth(few, w, price), _frequencies(problem)) - without > _least(problem, price)
+    return max(_worth(few, w, price), _frequencies(problem)) - without > _required_gain(problem, price)
 
 
 def _frequencies(problem: Problem) -> float:
@@ -63,9 +60,9 @@ def _frequencies(problem: Problem) -> float:
     return float(xlogy(shares, shares / shares.sum()).sum())
 
 
-def _least(problem: Problem, price: float) -> float:
+def _required_gain(problem: Problem, price: float) -> float:
     """Return the nats that an intercept has to bring."""
-    return max(price, math.log(problem.weight.sum()) / 2)
+    return max(price, bic(float(problem.weight.sum())))
 
 
 def _brings(problem: Problem, w: Array) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._protocols import Array, Index, Prior
+from ..judging.price import extended_bic, prior_price
 from ..linalg import solve_semidefinite
 from .problem import Problem, State
 
@@ -270,7 +271,7 @@ def _sorely_missed(full: Problem, active: Index, state: State) -> Index:
     # At least, since the curvature is nowhere larger: what each would bring if the others stayed.
     worth = slope**2 / np.maximum(2 * sharpest * full.squares, np.finfo(float).tiny)
     worth[active] = 0.0
-    price = max(full.price, np.log(p) + np.log(n) / 2)
+    price = max(prior_price(full.prior), extended_bic(n, p))
     first = np.flatnonzero(worth > _ALONE * price)
     if not first.size:
         return active[:0]
@@ -295,10 +296,3 @@ def _revive(full: Problem, state: State, active: Index, revived: Index) -> tuple
     problem = full.keep(joined[order])
     new = _carry_on(state, problem.state(w, state.b, state.likelihood))
     return problem, new, joined[order]
-
-
-def flat(problem: Problem, old: State, new: State, tol: float) -> str | None:
-    """Return a sentence if the objective rose by less than ``tol`` nats per observation."""
-    if abs(new.objective - old.objective) <= tol * problem.weight.sum():
-        return f"converged: the objective changed by at most {tol:g} nats per observation"
-    return None

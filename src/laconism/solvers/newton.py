@@ -8,9 +8,9 @@ import numpy as np
 
 from .._component import Component, is_name, is_positive, require
 from .._protocols import Prior
-from .loop import flat
-from .problem import FEW_ROWS, Problem, State
-from .starts import best_start, better_start, l1_start, scaled_ridge_start, smooth_start
+from .problem import FEW_ROWS, Problem, State, objective_converged
+from .ridge_starts import scaled_ridge_start
+from .starts import best_start, better_start, l1_start, smooth_start
 from .steps import newton_step
 
 # From this many observations for each column on, the data alone determine every weight.
@@ -101,4 +101,4 @@ class Newton(Component):
 
     def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
         """Return a sentence if the objective has stopped rising."""
-        return flat(problem, old, new, tol)
+        return objective_converged(problem, old, new, tol)

@@ -234,11 +234,6 @@ class Problem:
         return not np.isfinite(self.prior.penalty(np.zeros(1))[0])
 
     @property
-    def price(self) -> float:
-        """The nats below which a prior without a level lets go of a column: twice its strength."""
-        return 2 / float(self.prior.variance(np.ones(1))[0])
-
-    @property
     def exchangeable(self) -> bool:
         """Whether kept kernels make room for better ones in the end, so that a start may be rough.
 
@@ -286,3 +281,10 @@ class State:
     # What pruning took from or gave to the objective: an improper prior has no level of its own, and
     # with this one the objective of an ascent method never drops.
     offset: float
+
+
+def objective_converged(problem: Problem, old: State, new: State, tol: float) -> str | None:
+    """Return a sentence if the objective rose by less than ``tol`` nats per observation."""
+    if abs(new.objective - old.objective) <= tol * problem.weight.sum():
+        return f"converged: the objective changed by at most {tol:g} nats per observation"
+    return None

@@ -10,8 +10,7 @@ from .._component import Component
 from .._protocols import Array, Index, Prior
 from ..linalg import solve_semidefinite
 from .line_search import backtrack
-from .loop import flat
-from .problem import Problem, State
+from .problem import Problem, State, objective_converged
 
 # Columns taken into the working set at once, at the least; it doubles with the support.
 _GROWTH = 64
@@ -101,7 +100,7 @@ class Proximal(Component):
             enough = tol * float(problem.weight.sum())
             if not problem.crowded and _promises(problem, new).sum() <= enough:
                 return f"converged: no columns promise more than {tol:g} nats per observation"
-            still = flat(problem, old, new, tol)
+            still = objective_converged(problem, old, new, tol)
             # Wide kernels that are all alike come one at a time, and the first may bring nothing.
             waits = still and problem.crowded and _promises(problem, new).max(initial=0.0) > enough
             return None if waits else still

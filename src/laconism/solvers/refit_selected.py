@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._protocols import Array, Likelihood, Prior
+from ..judging.price import selection_price
 from ..laplace.mode import refit_by_degrees
 from ..likelihoods import Binary
 from ..linalg import Quadratic, solve_semidefinite
@@ -20,9 +21,6 @@ from . import Callback, Metric, Problem, Solution, Solver, State, resume
 _SAME, _TURNS = 1e-10, 200
 # A column whose t-value promises so many times its price is not looked at more closely.
 _PLENTY = 2.0
-# Before any weight is seen, weights of one problem are thought to differ by a factor of two (the
-# deviation of their logarithms), which is worth this many weights that were seen.
-_SPREAD, _PRETENDED = 0.7, 4
 # No width beyond this many standard errors: it would be no prior.
 _WIDEST = 1e6
 
@@ -77,7 +75,7 @@ def dismiss(answer: Solution, n_candidates: int) -> tuple[Solution, _Free]:
     while True:
         free = _Free.of(here.problem, here.state)
         least = int(np.argmin(free.evidence))
-        asked = price(free.evidence, least, n_candidates)
+        asked = selection_price(free.evidence, least, n_candidates)
         # To second order it brings half of its squared t-value: no need to look if that is plenty.
         if here.active.size == 1 or free.evidence[least] / 2 > _PLENTY * asked:
             return here, free
@@ -89,32 +87,6 @@ def dismiss(answer: Solution, n_candidates: int) -> tuple[Solution, _Free]:
         state = problem.state(less.w[left], less.b, less.likelihood)
         state = replace(state, objective=answer.state.objective)  # another model, no worse for that
         here = replace(here, active=here.active[left], problem=problem, state=state)
-
-
-def price(evidence: Array, column: int, n_candidates: int) -> float:
-    r"""Return the nats that a column must bring, given the squared t-values of all that were chosen.
-
-    It stands for a model in which each of ``n_candidates`` has a weight or none, every number of
-    weights being as likely as any other, and the logarithms of the sizes of weights, in standard
-    errors :math:`t`, are Gaussian with a mean and a deviation that the other weights tell. A size
-    known to a factor of :math:`e^s` spans :math:`t s` standard errors, which is Occam's factor, and one
-    that is unlike the others pays for that by Student's density of :math:`\nu` degrees:
-
-    .. math:: \log\frac{p - k + 1}{k} + \log(t s)
-        + \frac{\nu + 1}2 \log\Bigl(1 + \frac{(\log t - \mu)^2}{\nu s^2}\Bigr)
-
-    So where all others are large a small one is believed less, the more so the more they are of one
-    size, and where they are of all sizes or small it is one of them.
-    """
-    size = np.log1p(evidence) / 2  # of a weight and its standard error together: never below one
-    own, others = size[column], np.delete(size, column)
-    centre, doubt = (others.mean(), 1 + 1 / others.size) if others.size else (own, 1.0)
-    degrees = _PRETENDED + max(others.size - 1, 0)
-    squares = _PRETENDED * _SPREAD**2 + float(np.sum((others - centre) ** 2))
-    variance = doubt * squares / degrees
-    unlike = (degrees + 1) / 2 * math.log1p((own - centre) ** 2 / (degrees * variance))
-    searched = math.log((n_candidates - evidence.size + 1) / evidence.size)
-    return float(searched + own + math.log(variance) / 2 + unlike)
 
 
 @dataclass(frozen=True)

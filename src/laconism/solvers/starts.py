@@ -1,4 +1,4 @@
-"""Where solvers begin."""
+"""Starts of Newton's method: the lasso, the likelihood alone, and which of them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from .._protocols import Array
-from ..linalg import damped_least_squares, ridge
+from ..judging.compare import Rule
+from ..judging.price import JEFFREYS_NATS, prior_price
 from ..priors import Gaussian, Laplace
-from .loop import Solver, flat, solve
-from .problem import Metric, Problem, State
+from .loop import Solver, solve
+from .problem import Metric, Problem, State, objective_converged
 from .proximal import Proximal
 from .steps import newton_step
 
@@ -41,8 +42,8 @@ _FLAT = 100.0
 # in turn, this often or until the curvature stays the same to this part: standard errors to half of it.
 _SWEEPS = 3
 _SAME = 0.1
-# Nats by which all features have to lead to a better model than the lasso's, whose way is the surer one.
-_CLEAR = 10.0
+# When the start from all features replaces the lasso's: the lasso errs less often.
+_REPLACES_LASSO = Rule(nats=10.0)
 # The part of its square that a column varies by, below which it is constant.
 _CONSTANT = 1e-12
 # A start need not be exact: the last step brought less than this many nats per observation, and
@@ -52,28 +53,7 @@ _START_GAIN, _MOST_GAIN = 5e-4, 2.0
 _ROUGH_GAIN, _MOST_ROUGH = 5e-3, 20.0
 
 
-def ridge_start(problem: Problem, damping: float) -> State:
-    """Return the ridge estimate of labels 0/1 or targets, step 2 of [FJ01]'s algorithm."""
-    target = problem.likelihood.first_target(problem.y)
-    T, t, one, _ = problem.design.compress(problem.weight, target)
-    centre, level = np.zeros(T.shape[1]), 0.0
-    if problem.intercept:
-        total = problem.weight.sum()
-        centre, level = (one @ T) / total, float(one @ t) / total
-        T, t = T - np.outer(one, centre), t - level * one
-    w = damped_least_squares(T, t, damping)
-    return problem.refit(w, level - float(centre @ w), problem.likelihood)
-
-
-def scaled_ridge_start(problem: Problem, part: float = 1e-2) -> State:
-    """Return a ridge estimate whose penalty is a part of each column's own squared length."""
-    variance = 1 / np.maximum(part * problem.squares, np.finfo(float).tiny)
-    target = problem.likelihood.first_target(problem.y)
-    answer = ridge(problem.design, problem.weight, target, variance, intercept=problem.intercept)
-    return problem.refit(answer.weights, answer.intercept, problem.likelihood)
-
-
-class _Climb:
+class _PlainNewton:
     """Newton's method and nothing else, for starts."""
 
     prunes = False
@@ -85,7 +65,7 @@ class _Climb:
         return newton_step(problem, state)
 
     def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
-        return flat(problem, old, new, tol)
+        return objective_converged(problem, old, new, tol)
 
 
 def _start_tol(problem: Problem, rough: bool = False) -> float:
@@ -108,7 +88,7 @@ def smooth_start(problem: Problem) -> State:
         part = problem
     empty = part.empty()
     free = _flat_prior(part, part.curvature(empty))
-    answer = solve(free, _Climb(), start=free.seen(empty), max_iter=20, tol=_start_tol(part)).state
+    answer = solve(free, _PlainNewton(), start=free.seen(empty), max_iter=20, tol=_start_tol(part)).state
     if _looks_worthless(problem, part, empty, answer):
         return l1_start(problem)
     state = problem.refit(answer.w, answer.b, answer.likelihood)
@@ -131,7 +111,10 @@ def _looks_worthless(problem: Problem, part: Problem, empty: State, found: State
     level = weight @ found.f / max(weight.sum(), np.finfo(float).tiny) if part.intercept else 0.0
     seeming = float(weight @ (found.f - level) ** 2) / 2
     scale = float(problem.weight.sum() / part.weight.sum())
-    return seeming * scale < found.w.size * problem.price and 2 * seeming < found.fit - empty.fit
+    return (
+        seeming * scale < found.w.size * prior_price(problem.prior)
+        and 2 * seeming < found.fit - empty.fit
+    )
 
 
 def _events(problem: Problem) -> float:
@@ -187,7 +170,7 @@ def best_start(problem: Problem, solver: Solver) -> State:
     for rate in _KERNEL_RATES:  # descending: each lasso goes on from the last
         start = l1_start(problem, rate, start)
         answer = solve(problem, solver, start=start, max_iter=100, tol=1e-6)
-        found.append((answer.state.fit - 2.0 * answer.active.size, start))
+        found.append((answer.state.fit - JEFFREYS_NATS * answer.active.size, start))
     return max(found, key=lambda pair: pair[0])[1]
 
 
@@ -198,16 +181,18 @@ def better_start(problem: Problem, solver: Solver) -> State:
     and their differences say all: a lasso sees little of that, and a start from there ends with next to
     nothing. A model is worth its fit less what the prior asks for each feature.
     """
+    price = prior_price(problem.prior)
 
     def worth(start: State) -> float:
         answer = solve(problem, solver, start=start, max_iter=100, tol=1e-6)
-        return answer.state.fit - problem.price * answer.active.size
+        return answer.state.fit - price * answer.active.size
 
     few = l1_start(problem)
     if problem.empty().likelihood is problem.likelihood:
         return few  # of labels, or of values whose noise is known
     all_of_them = smooth_start(problem)
-    return all_of_them if worth(all_of_them) > worth(few) + _CLEAR else few
+    gain = worth(all_of_them) - worth(few)
+    return all_of_them if _REPLACES_LASSO.prefers_total(gain) else few
 
 
 def l1_start(problem: Problem, rate: float | None = None, begin: State | None = None) -> State:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
 from .._component import is_positive, require
-from ..basis.kernel import distinct_rows
+from ..basis.rows import distinct_rows
 from ..priors import GeneralizedGaussian
 
 # Rows whose distances are looked at: quantiles of a hundred thousand pairs are known well enough.
