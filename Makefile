@@ -4,23 +4,33 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+# One BLAS thread each: the workers share the cores.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test bench docs reproduce walk lint format clean help
+.PHONY: demo check test bench docs reproduce walk lint format clean help
 
 help:  ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(PIP) --editable ".[dev,docs]"
 	@touch $@
 
-demo: $(VENV)/.ready  ## fit the estimators on real data beside scikit-learn's; a table and a picture
+$(VENV)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --editable ".[demo]"
+	@touch $@
+
+demo: $(VENV)/.demo  ## fit the estimators on real data beside scikit-learn's; a table and a picture
 	$(BIN)/python examples/demo.py
 
-test: lint  ## all tests, doctests and lint
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+check: lint  ## lint and the fast tests, for the inner loop: two minutes
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow" tests
+
+test: lint  ## lint, all tests and doctests, the site and its tests: ten minutes
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 walk:  ## do what the README says in a fresh clone, and say how long it took
 	$(PYTHON) tests/walk_readme.py
@@ -42,17 +52,12 @@ bench: $(VENV)/.bench  ## speed against peers, as ratios (QUICK=1: small)
 	$(BIN)/python -m benchmarks all $(if $(QUICK),--quick)
 
 $(VENV)/.bench: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	$(PIP) --editable ".[bench]"
 	@touch $@
 
-docs: $(VENV)/.docs  ## the site, warnings are errors, and its tests: build/docs/index.html
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
-	$(BIN)/python -m pytest -q tests/site/test_site.py
-
-$(VENV)/.docs: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
-	@touch $@
+docs: $(VENV)/.ready  ## the site, warnings are errors, and its tests: build/docs/index.html
+	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/site/test_site.py
 
 reproduce: $(VENV)/.ready  ## every table and figure of the papers, run again; a report (QUICK=1: small)
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m experiments run all --jobs $(WORKERS) $(if $(QUICK),--quick)
+	$(ONE_THREAD) $(BIN)/python -m experiments run all --jobs $(WORKERS) $(if $(QUICK),--quick)
 	$(BIN)/python -m experiments report $(if $(QUICK),--quick)

@@ -20,8 +20,8 @@ pytest.importorskip("typer", reason="the command line needs typer")
 pytest.importorskip("skops", reason="the command line needs skops")
 
 import laconism  # noqa: E402
-from laconism.cli.console import Terminal, UserError
-from laconism.cli.tables import read_table
+from laconism.cli.console import Terminal, UserError  # noqa: E402
+from laconism.cli.tables import read_table  # noqa: E402
 
 # Runs commands in one process, a line of them at a time, since importing costs more than most of them.
 DRIVER = """

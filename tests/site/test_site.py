@@ -208,15 +208,27 @@ def test_formulas_become_mathml(extensions):
 
 
 @pytest.fixture(scope="module")
-def site():
-    """The site as ``make docs`` built it, which runs these tests."""
+def site(extensions):
+    """The site, built here; warnings are errors. What has not changed since the last time stays."""
     built = ROOT / "build" / "docs"
-    if not (built / "index.html").exists():
-        pytest.skip("The site is not built: make docs builds it, and runs this test.")
+    sphinx = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    done = subprocess.run(
+        [*sphinx, str(DOCS), str(built)], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
     return built
 
 
-def test_the_site_asks_nobody_for_anything(site):
+@pytest.mark.slow
+def test_the_site_builds_and_can_be_read(site, look):
+    """One test, so that one worker builds the site and no other waits for it."""
+    asks_nobody_for_anything(site)
+    has_what_it_promises(site)
+    for page, heading in PAGES_TO_OPEN.items():
+        can_be_read(look, page, heading)
+
+
+def asks_nobody_for_anything(site):
     """No script, style, font or picture comes from another host."""
     fetched = re.compile(
         r"<(?:script|img|iframe|source|embed|object)\b[^>]*?\b(?:src|data)=\"(?:https?:)?//", re.I
@@ -235,7 +247,7 @@ def test_the_site_asks_nobody_for_anything(site):
         assert not styled.search(sheet.read_text(encoding="utf-8")), sheet.name
 
 
-def test_the_pages_have_what_they_promise(site):
+def has_what_it_promises(site):
     which = (site / "which.html").read_text(encoding="utf-8")
     assert "decisions" in which
     assert len(re.findall(r"<tr", which)) > 30
@@ -339,16 +351,15 @@ def look(site, tmp_path_factory):
     server.server_close()
 
 
-@pytest.mark.parametrize(
-    ("page", "heading"),
-    [
-        ("index.html", "laconism"),
-        ("which.html", "Which model"),
-        ("guide/priors.html", "Priors"),
-        ("gallery/plot_prior_shrinkage.html", "What a prior"),
-    ],
-)
-def test_a_page_is_rendered_and_can_be_read(look, page, heading):
+PAGES_TO_OPEN = {
+    "index.html": "laconism",
+    "which.html": "Which model",
+    "guide/priors.html": "Priors",
+    "gallery/plot_prior_shrinkage.html": "What a prior",
+}
+
+
+def can_be_read(look, page, heading):
     found, console, lost = look(page)
     assert console == []
     assert lost == []
