@@ -346,7 +346,7 @@ def test_a_wide_grid_needs_few_passes_over_its_columns(combine, monkeypatch):
         return solve(*args, **kwargs)
 
     monkeypatch.setattr(Belief, "of", classmethod(count))
-    monkeypatch.setattr("laconism.model.output.solve", search)
+    monkeypatch.setattr("laconism.rvm.output.solve", search)
     model = GridRVMRegressor(combine=combine).fit(X, y)
     assert model.status_.converged
     assert len(searches) <= 4  # one that finds no noise, and others from above

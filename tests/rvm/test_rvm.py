@@ -33,7 +33,7 @@ from laconism.datasets import (
 )
 from laconism.kernels import RBF, Linear, Matern, Polynomial
 from laconism.likelihoods import Gaussian, Logistic
-from laconism.rvm import base as _relevance
+from laconism.rvm import fit as _relevance
 
 INFERENCES = ["sequential", "evidence", "variational"]
 WIDTH_3 = 1 / (2 * 3.0**2)

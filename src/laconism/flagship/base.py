@@ -122,7 +122,7 @@ class LaconicBase(ProjectedModel):
 
     def _fit_rows(self, data: FitData) -> None:
         """Fit a reference for every output, project it, and publish what is needed of it."""
-        X, weight, targets, likelihood = data
+        X, weight, targets, likelihood, _ = data
         for merge in (merge_duplicates, merge_near_duplicates):
             kept, X, weight, targets, _ = merge(X, weight, targets)
             self._rows = self._rows[kept]

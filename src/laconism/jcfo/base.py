@@ -149,7 +149,7 @@ class JCFOBase(KernelModel):
 
     def _ask(self, data: FitData) -> Asked:
         """Return the joint problem in standardised features, or one for each output."""
-        X, weight, targets, likelihood = data
+        X, weight, targets, likelihood, _ = data
         shared = bool(getattr(self, "share_features", True))
         if str(self.solver) not in SOLVERS:
             raise unknown("solver", str(self.solver), sorted(SOLVERS))

@@ -30,6 +30,7 @@ class FitData(NamedTuple):
     weight: Array
     targets: Sequence[Array]
     likelihood: Likelihood
+    sample_shape: tuple[int, ...] | None = None  # of samples that were tables
 
 
 class Encoded(NamedTuple):

@@ -1,65 +1,89 @@
-"""What the relevance vector machines share: design -> precisions."""
+"""The fit of a relevance vector machine, from validated rows to the published model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from joblib import Parallel, delayed
-
-from ..design import Built, build_design
-from ..likelihoods import Binary
+from .._component import is_name, unknown
+from ..design import Built
+from ..laplace.mode import own_precision
 from ..model.callbacks import begin_reports
+from ..model.far_variance import Augmentation
 from ..model.kernel_model import KernelModel
 from ..model.output import Fit
 from ..model.tasks import FitData
-from ..priors import Jeffreys
-from ..solvers import Problem
-from .fit import fit_relevance
+from .evidence import TopDownEvidence
+from .fit import RelevanceSettings, fit_outputs
+from .sequential import Sequential
+from .variational import Variational
+
+INFERENCES = ["evidence", "sequential", "variational"]
 
 
-class RelevanceBase(KernelModel):
-    """Shared by all relevance vector machines; they add the solver, the targets, the predictions."""
+def make_solver(inference: Any, solver: Any, shape: Any, rate: Any) -> Any:
+    """Return what learns a precision for each weight, by its name."""
+    if not is_name(inference, *INFERENCES):
+        raise unknown("inference", str(inference), INFERENCES)
+    variational = Variational(None, "product", solver, shape, rate)
+    variational.check()  # settings that are not in use are checked too
+    if inference == "variational":
+        return variational
+    return TopDownEvidence() if inference == "evidence" else Sequential()
 
+
+class RVMBase(KernelModel):
+    """Shared by classifier and regressor; they add the task and the predictions."""
+
+    inference: str
+    solver: str
     shape: float
     rate: float
 
-    def _make_solver(self) -> Any:
-        raise NotImplementedError
+    def _fit_rows(self, data: FitData) -> None:
+        """Learn the precisions of every output and publish the weights.
 
-    def _note(self, fits: Sequence[Fit]) -> str:
-        """Return what a person should know besides."""
-        return ""
-
-    def _solve(self, data: FitData) -> tuple[Built, list[Fit]]:
-        """Learn the precisions of every output on one shared design and publish what they kept."""
-        X, weight, targets, likelihood = data
-        reports, end_reports = begin_reports(self, len(targets))
-        basis = self._make_basis(X, weight)
-        solver = self._make_solver()
-        solver.check()
-        tol = solver.rank_tol(basis.n_columns) if self.rank_tol == "auto" else self.rank_tol
-        free = bool(self.fit_intercept)
-        may_drop_intercept = free and self.kernel is not None and isinstance(likelihood, Binary)
-        # What may have no intercept keeps its columns as they are.
-        centre = free and not may_drop_intercept
-        built = build_design(basis, X, weight, centre=centre, tol=tol, max_rank=int(self.max_rank))
-        kernels = self.kernel is not None
-        # Precisions with the hyper-prior 1 / alpha are weights with the prior 1 / |w|.
-        jobs = (
-            delayed(fit_relevance)(
-                Problem(built.design.share(), y, likelihood, Jeffreys(), weight, free, kernels),
-                solver,
-                max_iter=int(self.max_iter),
-                tol=self.tol,
-                report=report,
-                may_drop_intercept=may_drop_intercept,
-            )
-            for y, report in zip(targets, reports, strict=True)
+        A regression also has a noise variance and, with a kernel, the variance far from its rows.
+        """
+        reports, end_reports = begin_reports(self, len(data.targets))
+        basis = self._make_basis(data.X, data.weight)
+        solver = make_solver(self.inference, self.solver, self.shape, self.rate)
+        settings = RelevanceSettings(
+            solver=solver,
+            kernels=self.kernel is not None,
+            fit_intercept=bool(self.fit_intercept),
+            max_iter=int(self.max_iter),
+            tol=self.tol,
+            rank_tol=None if self.rank_tol == "auto" else self.rank_tol,
+            max_rank=int(self.max_rank),
+            n_jobs=self.n_jobs,
         )
-        fits: list[Fit] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        fitted = fit_outputs(settings, basis, data, reports)
         end_reports()
+        built = fitted.built
         self.solver_ = solver
-        self._publish(fits, built.basis, built.centre, built.note + self._note(fits))
+        self._publish(fitted.outputs, built.basis, built.centre, built.note)
         del self._rows  # one number per training row, which no prediction needs
-        return built, fits
+        if not self._task.classifies:
+            X, weight, (y,) = data.X, data.weight, data.targets
+            self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
+            self._far_variance = self._augmentation(data, built, fitted.outputs[0])
+
+    def _augmentation(self, data: FitData, built: Built, fit: Fit) -> Augmentation | None:
+        """Return one more kernel at each new row, where the kernel matrix was factored."""
+        if built.pivots is None:
+            return None
+        X, (y,) = data.X, data.targets
+        m = self._latents_at(X, far=False)[0][:, 0]
+        slope, curvature = self.likelihoods_[0].derivatives(y, m)
+        r = own_precision(slope, curvature)
+        pivots: Any = built.basis.keep(built.pivots)
+        return Augmentation.learn(
+            pivots.kernel,
+            pivots.centres,
+            self.basis_.keep(self._columns[0]),
+            self.posteriors_[0],
+            fit.variance,
+            X,
+            m + slope / r,
+            data.weight * r,
+        )

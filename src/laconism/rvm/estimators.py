@@ -4,37 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._component import is_name, unknown
-from .._protocols import Array
-from ..laplace.mode import own_precision
-from ..model.far_variance import Augmentation
 from ..model.predictions import BinaryPredictions, GaussianPredictions
-from ..model.tasks import FitData, Labels, Values
-from .base import RelevanceBase
-from .evidence import TopDownEvidence
-from .sequential import Sequential
-from .variational import Variational
-
-_INFERENCE = ["evidence", "sequential", "variational"]
+from ..model.tasks import Labels, Values
+from .base import RVMBase
 
 
-class _RVM(RelevanceBase):
-    """The three ways to learn a precision for each weight."""
-
-    inference: str
-    solver: str
-
-    def _make_solver(self) -> Any:
-        if not is_name(self.inference, *_INFERENCE):
-            raise unknown("inference", str(self.inference), _INFERENCE)
-        variational = Variational(None, "product", self.solver, self.shape, self.rate)  # type: ignore[arg-type]
-        variational.check()  # its settings may not be nonsense where they are not in use either
-        if self.inference == "variational":
-            return variational
-        return TopDownEvidence() if self.inference == "evidence" else Sequential()
-
-
-class RVMClassifier(BinaryPredictions, _RVM):
+class RVMClassifier(BinaryPredictions, RVMBase):
     r"""Relevance vector machine for classification [T01]_.
 
     Every weight has a precision of its own, :math:`w_k \sim \mathcal N(0, \alpha_k^{-1})`, and the
@@ -168,12 +143,8 @@ class RVMClassifier(BinaryPredictions, _RVM):
         self.n_jobs = n_jobs
         self.callbacks = callbacks
 
-    def _fit_rows(self, data: FitData) -> None:
-        """Learn the precisions of every class and publish the weights."""
-        self._solve(data)
 
-
-class RVMRegressor(GaussianPredictions, _RVM):
+class RVMRegressor(GaussianPredictions, RVMBase):
     r"""Relevance vector machine for regression [T01]_.
 
     Every weight has a precision of its own, :math:`w_k \sim \mathcal N(0, \alpha_k^{-1})`; precisions
@@ -282,29 +253,3 @@ class RVMRegressor(GaussianPredictions, _RVM):
         self.max_rank = max_rank
         self.n_jobs = n_jobs
         self.callbacks = callbacks
-
-    def _fit_rows(self, data: FitData) -> None:
-        """Learn the precisions, publish the weights, the noise and the variance away from the data."""
-        X, weight, (y,), _ = data
-        built, (fit,) = self._solve(data)
-        self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
-        if built.pivots is not None:
-            centres: Any = built.basis.keep(built.pivots)
-            r, target = self._touching(X, y)
-            self._far_variance = Augmentation.learn(
-                centres.kernel,
-                centres.centres,
-                self.basis_.keep(self._columns[0]),
-                self.posteriors_[0],
-                fit.variance,
-                X,
-                target,
-                weight * r,
-            )
-
-    def _touching(self, X: Any, y: Array) -> tuple[Array, Array]:
-        """Return precision and target of the Gaussians that the posterior is made of."""
-        m = self._latents_at(X, far=False)[0][:, 0]
-        slope, curvature = self.likelihoods_[0].derivatives(y, m)
-        r = own_precision(slope, curvature)
-        return r, m + slope / r

@@ -1,61 +1,80 @@
-"""One output of a relevance vector machine: learn the precisions, then take the posterior."""
+"""All outputs of a relevance vector machine, on one shared design."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from joblib import Parallel, delayed
 
+from .._protocols import Basis
+from ..design import Built, build_design
+from ..likelihoods import Binary
 from ..model.callbacks import Reporter
-from ..model.output import Fit, learns_noise, reported, retry_with_more_noise
-from ..posterior import GaussianPosterior
-from ..solvers import Problem, solve
-from .bottom_up import Estimate
-from .evidence_test import akaike_test
-from .qr_compress import qr_compress
-
-# With a precision of its own for each column, residuals do not determine the noise once there is an
-# effective parameter for every this many rows.
-_ROWS_PER_PARAMETER = 3.0
-# What the status of a model says whose columns failed Akaike's test.
-_NOT_SUPPORTED = " They do not raise the evidence by a nat each over that of none, so none is left."
+from ..model.output import Fit
+from ..model.tasks import FitData
+from ..priors import Jeffreys
+from ..solvers import Problem
+from .output import fit_relevance
 
 
-def fit_relevance(
-    problem: Problem,
-    solver: Any,
-    *,
-    max_iter: int,
-    tol: float,
-    report: Reporter,
-    may_drop_intercept: bool = False,
-) -> Fit:
-    """Learn the precisions of one output and return the posterior of its weights.
+@dataclass(frozen=True)
+class RelevanceSettings:
+    """How the precisions are learnt, whatever the data."""
 
-    ``may_drop_intercept`` leaves the intercept out where the model does not need it.
+    solver: Any  # with init, step, done, check and rank_tol
+    kernels: bool  # whether columns are kernels on the rows
+    fit_intercept: bool
+    max_iter: int
+    tol: float
+    rank_tol: float | None  # None leaves it to the solver
+    max_rank: int
+    n_jobs: int | None
+
+
+@dataclass(frozen=True)
+class RelevanceFit:
+    """The design that all outputs share, and what was fitted to each of them."""
+
+    built: Built
+    outputs: list[Fit]
+
+
+def fit_outputs(
+    settings: RelevanceSettings, basis: Basis, data: FitData, reports: Sequence[Reporter]
+) -> RelevanceFit:
+    """Learn the precisions of every output on one shared design.
+
+    Parameters
+    ----------
+    settings : RelevanceSettings
+    basis : Basis
+        All columns.
+    data : FitData
+    reports : sequence of Reporter
+        One per output, called after each iteration.
     """
-
-    def search(part: Problem) -> Fit:
-        answer = solve(qr_compress(part), solver, max_iter=max_iter, tol=tol, callback=report)
-        state: Any = answer.state.in_order(part)  # type: ignore[attr-defined]
-        status = answer.status
-        if isinstance(state, Estimate):
-            tested = akaike_test(part, state, allowed=problem)
-            if tested is not state:
-                state, status = tested, replace(status, message=status.message + _NOT_SUPPORTED)
-        columns, ridge = state.columns, state.posterior
-        if not state.w.any():  # then no column is kept, whatever its precision
-            columns, empty = np.arange(0), part.keep(np.arange(0))
-            at = empty.state(np.zeros(0), state.b, state.likelihood)
-            ridge = empty.ridge(*empty.laplace_targets(at), at.w)
-        posterior = GaussianPosterior.from_ridge(ridge)
-        known = (columns, posterior, state.likelihood, status, answer.history, state)
-        return Fit(*known, variance=ridge.root**2)
-
-    # The search over kernels stops by itself before the noise is gone (Mode.noise_unidentified).
-    if learns_noise(problem) and not problem.kernels:
-        return reported(
-            lambda part: retry_with_more_noise(search, part, _ROWS_PER_PARAMETER), problem, report, False
+    X, weight, targets, likelihood, _ = data
+    solver, intercept = settings.solver, settings.fit_intercept
+    solver.check()
+    tol = solver.rank_tol(basis.n_columns) if settings.rank_tol is None else settings.rank_tol
+    may_drop_intercept = intercept and settings.kernels and isinstance(likelihood, Binary)
+    # Columns are centred only where there is an intercept in any case.
+    centre = intercept and not may_drop_intercept
+    built = build_design(basis, X, weight, centre=centre, tol=tol, max_rank=settings.max_rank)
+    # Precisions with the hyper-prior 1 / alpha are weights with the prior 1 / |w|.
+    jobs = (
+        delayed(fit_relevance)(
+            Problem(
+                built.design.share(), y, likelihood, Jeffreys(), weight, intercept, settings.kernels
+            ),
+            solver,
+            max_iter=settings.max_iter,
+            tol=settings.tol,
+            report=report,
+            may_drop_intercept=may_drop_intercept,
         )
-    return reported(search, problem, report, may_drop_intercept)
+        for y, report in zip(targets, reports, strict=True)
+    )
+    return RelevanceFit(built, Parallel(n_jobs=settings.n_jobs, prefer="threads")(jobs))

@@ -1,46 +1,33 @@
-"""What the grid machines share: tables in, and a relevance for every slice out."""
+"""The fit of a relevance vector machine on a grid of weights, from validated rows to the model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from .._component import is_count, unknown
-from .._protocols import Array, Basis, Index
+from .._protocols import Array, Basis
 from ..basis import Features, PerFeature
 from ..basis.rows import distinct_rows
+from ..model.callbacks import begin_reports
+from ..model.kernel_model import KernelModel
 from ..model.output import Fit
 from ..model.tasks import FitData
 from ..model.validation import resolve_gamma
-from .base import RelevanceBase
+from .fit import RelevanceSettings, fit_outputs
 from .variational import Variational
 
-# A mode whose precisions make up less than this part of every sum is switched off.
-_OFF = 0.01
-
-
-def unfold(X: Any) -> tuple[Any, tuple[int, ...] | None]:
-    """Return samples as rows, and the shape of each if it had more than one dimension."""
-    sparse: bool = issparse(X)
-    if sparse or hasattr(X, "columns"):  # a data frame keeps its names
-        return X, None
-    try:
-        array = np.asarray(X)
-    except ValueError as error:
-        raise ValueError("X is ragged: every sample needs the same shape.") from error
-    if array.ndim <= 2:
-        return X, None
-    if array.size == 0:
-        raise ValueError(f"X has shape {array.shape}: there is nothing in it.")
-    return array.reshape(array.shape[0], -1), array.shape[1:]
+# Share of every summed precision below which a mode's own precisions do not matter.
+_SWITCHED_OFF_SHARE = 0.01
+# Rank at which the factorisation of one-dimensional kernels stops.
+_MAX_RANK = 1000
 
 
 def as_grid(grid_shape: Any) -> tuple[int, ...] | None:
-    """Return ``grid_shape`` as a tuple, or say what it should have been."""
+    """Return ``grid_shape`` as a tuple, or raise if it is none."""
     if grid_shape is None:
         return None
     sizes = (grid_shape,) if is_count(grid_shape) else grid_shape
@@ -51,147 +38,124 @@ def as_grid(grid_shape: Any) -> tuple[int, ...] | None:
     return tuple(int(size) for size in sizes)
 
 
-class GridRVMBase(RelevanceBase):
-    """Shared by classifier and regressor; they add the targets and the predictions."""
+class Grid(NamedTuple):
+    """The grid that the weights lie on, and the shape of a sample if a sample may be a table."""
 
-    grid_shape: Any
-    combine: Any
-    basis: Any
-    solver: Any
-    grid_shape_: tuple[int, ...]
+    shape: tuple[int, ...]
+    sample_shape: tuple[int, ...] | None
 
-    # A grid takes its columns as they come: what belongs to kernels is fixed.
-    kernel = None
-    degree = 3
-    coef0 = 1.0
-    rank_tol: Literal["auto"] = "auto"
-    max_rank = 1000
-
-    # ---- tables in ------------------------------------------------------------------------
-
-    def _settle_grid(self, X: Any, shape: tuple[int, ...] | None) -> None:
-        """Say which grid the columns of the model lie on, or what does not fit."""
-        declared, n_features = as_grid(self.grid_shape), int(X.shape[1])
-        if self.basis is not None:
-            if not isinstance(self.basis, str) or self.basis != "per_feature_rbf":
-                raise unknown("basis", str(self.basis), ["per_feature_rbf"])
-            if declared is not None or shape is not None:
+    @classmethod
+    def of(cls, grid_shape: Any, basis: Any, data: FitData) -> Grid:
+        """Return the grid of the columns, or raise if the settings do not suit the samples."""
+        declared, n_features, given = as_grid(grid_shape), int(data.X.shape[1]), data.sample_shape
+        if basis is not None:
+            if not isinstance(basis, str) or basis != "per_feature_rbf":
+                raise unknown("basis", str(basis), ["per_feature_rbf"])
+            if declared is not None or given is not None:
                 raise ValueError(
                     "basis='per_feature_rbf' makes a grid of features by rows of its own: it needs X of "
                     "shape (n_samples, n_features) and grid_shape=None."
                 )
-            self._sample_shape, self.grid_shape_ = None, (n_features, distinct_rows(X)[0].size)
-            return
-        if declared is not None and (shape or declared) != declared:
-            raise ValueError(f"grid_shape is {declared}, but each sample of X has shape {shape}.")
+            return cls((n_features, distinct_rows(data.X)[0].size), None)
+        if declared is not None and (given or declared) != declared:
+            raise ValueError(f"grid_shape is {declared}, but each sample of X has shape {given}.")
         if declared is not None and prod(declared) != n_features:
             raise ValueError(
                 f"grid_shape={declared} has {prod(declared)} entries, but each sample of X has "
                 f"{n_features}."
             )
-        self.grid_shape_ = shape or declared or (n_features,)
-        self._sample_shape = self.grid_shape_
+        shape = given or declared or (n_features,)
+        return cls(shape, shape)
 
-    def _make_basis(self, X: Array, weight: Array) -> Basis:
-        gamma = resolve_gamma(self.gamma, X, weight)
-        if self.basis is None:
-            return Features(np.arange(X.shape[1]))
-        # By name, as if each feature were alone.
-        return PerFeature.on_rows(gamma * X.shape[1] if isinstance(self.gamma, str) else gamma, X)
 
-    def _make_solver(self) -> Variational:
-        return Variational(self.grid_shape_, self.combine, self.solver, self.shape, self.rate)
+def grid_basis(basis: Any, gamma: Any, X: Any, weight: Array) -> Basis:
+    """Return the features, or kernels of one feature each."""
+    width = resolve_gamma(gamma, X, weight)
+    if basis is None:
+        return Features(np.arange(X.shape[1]))
+    # A named width is that of a single feature.
+    return PerFeature.on_rows(width * X.shape[1] if isinstance(gamma, str) else width, X)
 
-    def _unfold(self, X: Any) -> Any:
-        """Return new samples as rows, after a look at their shape."""
-        flat, shape = unfold(X)
-        known = getattr(self, "_sample_shape", shape)  # an unfitted model says so itself
-        if shape is not None and shape != known:
-            fitted = (
-                f"rows of {self.n_features_in_} features"
-                if known is None
-                else f"samples of shape {known}"
-            )
-            raise ValueError(
-                f"Each sample of X has shape {shape}, but the model was fitted on {fitted}."
-            )
-        return flat
 
-    def _latents(self, X: Any, *, far: bool = True) -> tuple[Array, Array]:
-        return super()._latents(self._unfold(X), far=far)
+class Slices(NamedTuple):
+    """Precision and relevance of every slice, one array per mode."""
 
-    def transform(self, X: Any) -> Any:
-        """Return the features that were kept, one row per sample.
+    precision: list[Array]
+    relevance: list[Array]
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, M1, M2, ...)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_kept)
-        """
-        return super().transform(self._unfold(X))
-
-    def _fit_data(self, X: Any, y: Any, sample_weight: Any) -> FitData:
-        X, shape = unfold(X)
-        data = super()._fit_data(X, y, sample_weight)
-        self._settle_grid(data.X, shape)
-        return data
-
-    def _fit_rows(self, data: FitData) -> None:
-        """Learn the precisions of the slices and publish weights, precisions and noise."""
-        built, fits = self._solve(data)
-        self._set_modes(fits)
-        if not self._task.classifies:
-            X, weight, (y,), _ = data
-            self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
-
-    # ---- relevances out -------------------------------------------------------------------
-
-    def _set_weights(self, weights: Array, intercepts: Array, source: Index) -> None:
-        coef = np.zeros((len(weights), prod(self.grid_shape_)))
-        coef[:, source] = weights
-        self.coef_ = self._task.shape(coef.reshape(-1, *self.grid_shape_))
-        self.intercept_ = self._task.shape(intercepts)
-        self.relevance_, self.n_relevant_ = source, int(source.size)
-        basis: Any = self.basis_
-        self._support = np.zeros(self.n_features_in_, dtype=bool)
-        self._support[source if self.basis is None else basis.feature] = True
-
-    def _set_modes(self, fits: Sequence[Fit]) -> None:
-        """Write precision and relevance of every slice, one array per mode."""
-        self.mode_precision_, self.mode_relevance_ = [], []
-        for mode, size in enumerate(self.grid_shape_):
+    @classmethod
+    def of(cls, fits: Sequence[Fit], grid: tuple[int, ...]) -> Slices:
+        """Return them for all outputs; of one output without an axis for it."""
+        slices = cls([], [])
+        for mode, size in enumerate(grid):
             precision, relevance = np.full((len(fits), size), np.inf), np.zeros((len(fits), size))
             for k, fit in enumerate(fits):
                 kept = fit.state.kept[mode]
                 precision[k, kept] = fit.state.precisions.means[mode]
                 relevance[k, kept] = fit.state.relevance(mode)
             one = len(fits) == 1
-            self.mode_precision_.append(precision[0] if one else precision)
-            self.mode_relevance_.append(relevance[0] if one else relevance)
+            slices.precision.append(precision[0] if one else precision)
+            slices.relevance.append(relevance[0] if one else relevance)
+        return slices
 
-    def _note(self, fits: Sequence[Fit]) -> str:
-        """Return a sentence about each mode that the sum has switched off."""
-        if self.combine != "sum" or len(self.grid_shape_) == 1:
-            return ""
-        off = [self._switched_off(fit.state) for fit in fits]
-        return "".join(
-            f" Mode {mode} is switched off: beside the precisions of the others its own are next to "
-            "nothing, so they do not tell its slices apart."
-            for mode in range(len(self.grid_shape_))
-            if all(mode in modes for modes in off)
+
+def switched_off(fits: Sequence[Fit], grid: tuple[int, ...]) -> list[int]:
+    """Return the modes that in no output dropped a slice or have a part in any summed precision."""
+
+    def is_off(state: Any, mode: int) -> bool:
+        if not state.w.any() or state.precisions.grid[mode] != grid[mode]:
+            return False
+        return bool(state.precisions.largest_shares()[mode] < _SWITCHED_OFF_SHARE)
+
+    return [mode for mode in range(len(grid)) if all(is_off(fit.state, mode) for fit in fits)]
+
+
+class GridRVMBase(KernelModel):
+    """Shared by classifier and regressor; they add the task and the predictions."""
+
+    grid_shape: Any
+    combine: Any
+    basis: Any
+    solver: Any
+    shape: float
+    rate: float
+    grid_shape_: tuple[int, ...]
+
+    _takes_grids = True
+
+    def _fit_rows(self, data: FitData) -> None:
+        """Learn the precisions of the slices and publish weights, precisions and noise."""
+        grid = Grid.of(self.grid_shape, self.basis, data)
+        reports, end_reports = begin_reports(self, len(data.targets))
+        basis = grid_basis(self.basis, self.gamma, data.X, data.weight)
+        settings = RelevanceSettings(
+            solver=Variational(grid.shape, self.combine, self.solver, self.shape, self.rate),
+            kernels=False,
+            fit_intercept=bool(self.fit_intercept),
+            max_iter=int(self.max_iter),
+            tol=self.tol,
+            rank_tol=None,
+            max_rank=_MAX_RANK,
+            n_jobs=self.n_jobs,
         )
+        fitted = fit_outputs(settings, basis, data, reports)
+        end_reports()
+        built, slices = fitted.built, Slices.of(fitted.outputs, grid.shape)
+        note = built.note + self._note(fitted.outputs, grid.shape)
+        self.solver_ = settings.solver
+        self.grid_shape_, self._sample_shape = grid
+        self._publish(fitted.outputs, built.basis, built.centre, note, coef_shape=grid.shape)
+        del self._rows  # one number per training row, which no prediction needs
+        self.mode_precision_, self.mode_relevance_ = slices
+        if not self._task.classifies:
+            X, weight, (y,) = data.X, data.weight, data.targets
+            self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
 
-    def _switched_off(self, state: Any) -> list[int]:
-        """Return the modes that neither dropped a slice nor have a part in any precision."""
-        if not state.w.any():
-            return []
-        shares, sizes = state.precisions.largest_shares(), state.precisions.grid
-        return [k for k, full in enumerate(self.grid_shape_) if sizes[k] == full and shares[k] < _OFF]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        return tags
+    def _note(self, fits: Sequence[Fit], grid: tuple[int, ...]) -> str:
+        """Return a sentence about each mode that the sum has switched off."""
+        modes = switched_off(fits, grid) if self.combine == "sum" and len(grid) > 1 else []
+        return "".join(
+            f" Mode {mode} is switched off: its precisions are negligible beside the others, so "
+            "they do not tell its slices apart."
+            for mode in modes
+        )
