@@ -655,7 +655,7 @@ def test_newtons_step_is_that_of_finite_differences(seed):
 
     H = central(slope, at, 1e-3)
     values = np.linalg.eigvalsh(-H)
-    assert values.min() > 1e-3 * values.max()  # no direction is lifted
+    assert values.min() > 1e-3 * values.max()  # no direction is floor_curvature
     step = Local.at(quadratic, np.exp(at)).newton()
     np.testing.assert_allclose(step, np.linalg.solve(-H, slope(at)), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(at + step, np.log(best), atol=0.01)  # the error squares

@@ -24,8 +24,8 @@ def row_key(X: Any) -> Array:
 def distinct_rows(X: Any) -> tuple[Index, Index]:
     """Return the index of the first of each set of equal rows, and the set of every row.
 
-    Rows are sorted by :func:`row_key`; the rows themselves are compared only where two keys are equal, so
-    that a million distinct rows cost one sort.
+    Rows are sorted by :func:`row_key`; the rows themselves are compared only where two keys are equal,
+    so that a million distinct rows cost one sort.
     """
     n, key = X.shape[0], row_key(X)
     sparse: bool = issparse(X)

@@ -15,7 +15,7 @@ import numpy as np
 from .._protocols import Array, Index, Likelihood
 from ..likelihoods import Gaussian
 from ..solvers.line_search import backtrack
-from ..solvers.problem import lifted
+from ..solvers.problem import floor_curvature
 from ..solvers.proximal import lasso_quadratic
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _step(
 ) -> Weights:
     """Return the state after a Newton step on the working set."""
     P, start = Phi[:, working], here.w[working]
-    r = question.weight * lifted(here.curvature)
+    r = question.weight * floor_curvature(here.curvature)
     H, slope = (P * r[:, None]).T @ P, g[working]
     long = np.diag(H).copy()
     total, centre, push = 1.0, np.zeros(working.size), 0.0

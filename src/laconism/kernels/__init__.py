@@ -1,9 +1,9 @@
 """Kernels: positive semi-definite functions of two points."""
 
 from ._base import Kernel, Product, Sum
+from ._families import DotProduct, Stationary
 from ._resolve import REGISTRY, resolve_kernel
 from .callable import FunctionKernel
-from .families import DotProduct, Stationary
 from .linear import Linear
 from .matern import Matern
 from .polynomial import Polynomial

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._protocols import Array
-from .families import DotProduct
+from ._families import DotProduct
 
 
 class Linear(DotProduct):

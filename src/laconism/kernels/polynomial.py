@@ -8,7 +8,7 @@ import numpy as np
 
 from .._component import is_number, is_positive, require
 from .._protocols import Array
-from .families import DotProduct
+from ._families import DotProduct
 
 
 class Polynomial(DotProduct):

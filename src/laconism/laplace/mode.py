@@ -14,7 +14,7 @@ from ..linalg import Quadratic, Ridge, ridge
 from ..magnitude import LARGEST
 from ..solvers import Problem
 from ..solvers.line_search import backtrack, lengthen
-from ..solvers.problem import lifted
+from ..solvers.problem import floor_curvature
 
 # Newton's method on a concave function: these bounds are for what rounding may do to it.
 _MAX_STEPS = 100
@@ -109,7 +109,7 @@ def refit_by_degrees(
 
 def own_precision(slope: Array, curvature: Array) -> Array:
     """Return the precision of the Gaussian with the likelihood's own slope and curvature, never zero."""
-    return np.maximum(lifted(curvature), _SHORTEST * np.abs(slope))
+    return np.maximum(floor_curvature(curvature), _SHORTEST * np.abs(slope))
 
 
 def find_mode(

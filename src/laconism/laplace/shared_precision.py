@@ -11,7 +11,7 @@ from .._protocols import Array, Design, Likelihood
 from ..likelihoods import Gaussian, Noise
 from ..linalg import Ridge, ridge, ridge_of_rows
 from ..solvers import Problem
-from ..solvers.problem import lifted
+from ..solvers.problem import floor_curvature
 from .first_precision import first_precision
 from .mode import Mode, Solve, find_mode
 from .moment_matching import match_moments
@@ -121,7 +121,7 @@ def _ridge_of_rows(
 def _towards(problem: Problem, alpha: Array, f: Array, solve: Solve) -> tuple[Array, float]:
     """Return the weights of a step of Newton's method from a latent that need not be one of theirs."""
     _, slope, curvature = problem.likelihood.evaluate(problem.y, f)
-    r = problem.weight * lifted(curvature)
+    r = problem.weight * floor_curvature(curvature)
     target = f + problem.weight * slope / r
     answer = solve(problem.design, r, target, 1 / alpha, intercept=problem.intercept)
     return answer.weights, answer.intercept

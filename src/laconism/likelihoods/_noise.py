@@ -51,8 +51,8 @@ class Noise(Likelihood):
 def least_noise(spread: float, size: float, floor: float, noise_unidentified: bool) -> float:
     """Return the least noise variance that residuals are believed to be evidence of.
 
-    ``spread`` is the variance of the targets, ``size`` how large they are; ``noise_unidentified`` says that there
-    are half as many columns as rows.
+    ``spread`` is the variance of the targets, ``size`` how large they are; ``noise_unidentified`` says
+    that there are half as many columns as rows.
     """
     least = spread * max(_FLOOR_WITHOUT_EVIDENCE if noise_unidentified else 0.0, floor)
     if spread <= (8 * np.finfo(float).eps * size) ** 2:

@@ -16,13 +16,12 @@ from .problem import Problem, State
 class Accelerated(Component):
     r"""Extrapolate the steps of another solver; never accept a worse objective.
 
-    ``"squarem"`` [VR08]_ takes two steps, :math:`r` and then :math:`r + v`, reads off how fast they
-    shrink and jumps to where they lead, :math:`w - 2\alpha r + \alpha^2 v` with
-    :math:`\alpha = -\|r\|/\|v\|`, followed by a step of the solver itself. ``"overrelaxation"`` makes
-    every step ``factor`` times as long.
+    ``"squarem"`` [VR08]_ takes two steps, :math:`r` and then :math:`r + v`, and extrapolates to
+    :math:`w - 2\alpha r + \alpha^2 v` with :math:`\alpha = -\|r\|/\|v\|`, followed by a step of the
+    solver itself. ``"overrelaxation"`` makes every step ``factor`` times as long.
 
-    The jump may end in another basin of a prior that is not convex; under a convex one the answer is
-    the same.
+    Under a prior that is not convex the extrapolated point may lead to another optimum; under a convex
+    one the solution is the same.
 
     Parameters
     ----------
@@ -62,7 +61,7 @@ class Accelerated(Component):
         self.factor = factor
 
     def check(self) -> None:
-        """Raise unless the scheme is known, the factor sensible and the solver checked."""
+        """Raise unless the scheme is known, the factor in range and the solver valid."""
         known = is_name(self.scheme, "squarem", "overrelaxation")
         require(known, self, "scheme must be 'squarem' or 'overrelaxation'", self.scheme)
         sensible = is_number(self.factor) and 1 <= self.factor < 2
@@ -80,13 +79,13 @@ class Accelerated(Component):
 
     @property
     def exchanges(self) -> bool:
-        """Whether the solver's kernels are exchanged for better ones in the end."""
+        """Whether the solver's kernels are exchanged for better ones at the end."""
         return bool(getattr(self._inner, "exchanges", False))
 
     @property
-    def looks_again(self) -> bool:
-        """Whether the solver looks again for columns that its start has left out."""
-        return bool(getattr(self._inner, "looks_again", False))
+    def checks_excluded(self) -> bool:
+        """Whether columns that the start has left out are checked at the end."""
+        return bool(getattr(self._inner, "checks_excluded", False))
 
     def rank_tol(self, prior: Prior) -> float:
         """Return how much of a kernel matrix its factors may miss: what the solver itself allows."""

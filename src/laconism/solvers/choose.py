@@ -26,7 +26,7 @@ def choose_solver(value: Any, prior: Prior) -> Solver:
     """Turn a name or an instance into a solver that can handle the prior.
 
     ``"auto"`` is the exact convex solver for the Laplace prior and Newton's method otherwise,
-    accelerated where the prior has one optimum to jump to and is touched anew at every step.
+    accelerated where the prior is convex and its touching Gaussian changes from step to step.
     """
     if isinstance(value, str) and value == "auto":
         if prior.is_l1:

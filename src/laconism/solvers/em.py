@@ -12,8 +12,8 @@ from .problem import Problem, State, objective_converged
 from .ridge_starts import ridge_start
 from .steps import em_step
 
-# Nats that rounding may take from the objective of a step.
-_ROUNDING = 1.0
+# Nats by which rounding may lower the objective in one step.
+_MAX_ROUNDING_NATS = 1.0
 
 
 class EM(Component):
@@ -53,18 +53,18 @@ class EM(Component):
         return ridge_start(problem, self.ridge)
 
     def step(self, problem: Problem, state: State) -> State:
-        """Return the state after one iteration, or the same one where rounding would lead away.
+        """Return the state after one iteration, or the same state if rounding lowers the objective.
 
-        EM never descends. Columns of 1e30 leave the normal equations without a digit, though, and what
-        they answer then may overflow.
+        EM never lowers it in exact arithmetic, but columns of entries of 1e30 leave no digit of the
+        normal equations.
         """
         with np.errstate(all="ignore"):
             new = em_step(problem, state)
-        lost = np.isfinite(state.objective) and not new.objective > state.objective - _ROUNDING
+        lost = np.isfinite(state.objective) and not new.objective > state.objective - _MAX_ROUNDING_NATS
         return replace(state) if lost else new
 
     def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
-        """Return a sentence if the chosen rule says stop."""
+        """Return a sentence if the chosen rule is met."""
         if self.stop == "objective":
             return objective_converged(problem, old, new, tol)
         if np.linalg.norm(new.w - old.w) <= tol * np.linalg.norm(old.w):

@@ -1,4 +1,4 @@
-"""Kernels that were kept make room for better ones."""
+"""Exchange kept kernels for better ones."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from ..linalg import solve_semidefinite
 from .loop import Callback, Solution, Solver, resume
 from .problem import Problem, State
 
-# The nats that exchanges must promise, and the part of them that they must bring: what is worth less
-# may be the rounding of a quadratic.
-_LEAST, _KEPT = 0.5, 0.1
-# Candidates that are looked at more closely for each column that is kept: the best ones are neighbours
-# of each other.
-_CANDIDATES = 32
-# Moves on one quadratic, and quadratics, at the most; one of each is common.
-_MOVES, _ROUNDS = 20, 6
-# The part of a candidate that the kept columns must not be able to say.
-_ALONE = 1e-4
+# The gain that the quadratic must promise for an exchange.
+_MIN_PROMISED_NATS = 0.5
+# The gain that the refitted model must have, a tenth of that.
+_MIN_GAIN_NATS = 0.05
+# Candidates for each kept column; the best ones are near duplicates of each other.
+_CANDIDATES_PER_COLUMN = 32
+# Exchanges on one quadratic.
+_MAX_MOVES = 20
+# Quadratics, each at the last refitted model.
+_MAX_ROUNDS = 6
+# The fraction of a candidate's squared length that the kept columns are assumed not to explain, at
+# least.
+_MIN_UNEXPLAINED_FRACTION = 1e-4
 
 
 class _Move(NamedTuple):
-    """A candidate comes in for one of the kept columns."""
+    """A candidate takes the place of one of the kept columns."""
 
     gain: float
     out: int  # position among the kept ones
@@ -34,16 +37,16 @@ class _Move(NamedTuple):
 
     @property
     def pays(self) -> bool:
-        """Whether it promises enough, and no more than a double can hold."""
-        return _LEAST <= self.gain < np.inf
+        """Whether it promises enough and its gain has not overflowed."""
+        return _MIN_PROMISED_NATS <= self.gain < np.inf
 
 
 @dataclass
 class _Table:
-    """The quadratic that osculates the likelihood, between kept columns and candidates.
+    """The second-order expansion of the log-likelihood, between kept columns and candidates.
 
-    Its maximum on the kept columns, and what each exchange would make of it, follow from the inverse of
-    their Gram matrix: a Schur complement for each column that goes, another for the one that comes.
+    Its maximum on the kept columns, and after each exchange, follow from the inverse of their Gram
+    matrix: a Schur complement for the column that goes, another for the one that comes.
     """
 
     kept: Index  # positions among the candidates
@@ -55,10 +58,10 @@ class _Table:
         gram = self.rows[:, self.kept]
         self.covariance = solve_semidefinite(gram, np.eye(self.kept.size))
         self.w = self.covariance @ self.slope[self.kept]
-        self.part = self.covariance @ self.rows  # of each candidate that each kept column can say
+        self.part = self.covariance @ self.rows  # regression of each candidate on the kept columns
         self.missed = self.slope - self.w @ self.rows  # its slope at the maximum
         left = self.own - np.einsum("ij,ij->j", self.rows, self.part)
-        self.left = np.maximum(left, _ALONE * self.own + np.finfo(float).tiny)
+        self.left = np.maximum(left, _MIN_UNEXPLAINED_FRACTION * self.own + np.finfo(float).tiny)
 
     def swap(self) -> _Move:
         """Return the best exchange of one kept column for a candidate."""
@@ -67,7 +70,7 @@ class _Table:
         return _Move(float(gains[out, candidate]), int(out), int(candidate))
 
     def swaps(self) -> Array:
-        """Return the nats that each exchange would bring, kept columns by candidates."""
+        """Return the nats that each exchange would gain, kept columns by candidates."""
         variance = np.diag(self.covariance)[:, None]
         slope = self.missed + self.part * (self.w[:, None] / variance)
         gains = slope**2 / (self.left + self.part**2 / variance)
@@ -88,7 +91,7 @@ class _Table:
 
 
 class _Candidates:
-    """All columns beside those of an answer, and the most promising ones of them."""
+    """All columns beside those of a solution, and the most promising of them."""
 
     def __init__(self, full: Problem, answer: Solution) -> None:
         self.r = full.weight * answer.state.curvature
@@ -123,7 +126,7 @@ class _Candidates:
     def exchanged(self) -> tuple[Index, Array, float] | None:
         """Return columns, weights and intercept after all moves that pay; nothing if none does."""
         table = self.table
-        for _ in range(_MOVES):
+        for _ in range(_MAX_MOVES):
             move = table.swap()
             if not move.pays:
                 break
@@ -138,9 +141,10 @@ class _Candidates:
 
 def _promising(table: _Table) -> Index:
     """Return the kept columns and those that promise most for each of them."""
-    if table.own.size <= _CANDIDATES:
+    if table.own.size <= _CANDIDATES_PER_COLUMN:
         return np.arange(table.own.size)
-    best = np.argpartition(-table.swaps(), _CANDIDATES, axis=1)[:, :_CANDIDATES]
+    best = np.argpartition(-table.swaps(), _CANDIDATES_PER_COLUMN, axis=1)
+    best = best[:, :_CANDIDATES_PER_COLUMN]
     return np.union1d(best, table.kept)
 
 
@@ -153,20 +157,19 @@ def exchange(
     tol: float,
     callback: Callback | None,
 ) -> Solution:
-    """Return an answer whose columns no exchange with a column that is out would make better.
+    """Return a solution that no exchange of a kept column for another improves.
 
-    Under a prior that absorbs zeros what is in decides what may come in, and neighbours of a kept
-    kernel, however much better, stay out. Where the likelihood's own quadratic promises more of them,
-    they come in for the ones that are there; then the answer is found anew. As there is no level by
-    which to compare two optima of such a prior, the better one is that with more fit, less the price of
-    its columns.
+    Under a prior that absorbs zeros the kept kernels keep their near duplicates out, even better ones.
+    Where the second-order expansion of the likelihood promises a gain, kernels are exchanged and the
+    weights refitted. Objectives of such a prior do not compare, so models are compared by their
+    log-likelihood less the price of their columns.
     """
     price = prior_price(full.prior)
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         left = max_iter - len(answer.history)
         if not (answer.active.size and answer.status.converged and left > 0):
             break
-        with np.errstate(over="ignore", invalid="ignore"):  # such a move does not pay
+        with np.errstate(over="ignore", invalid="ignore"):  # a gain that overflows does not count
             found = _Candidates(full, answer).exchanged()
         if found is None:
             break
@@ -176,24 +179,24 @@ def exchange(
         here = replace(answer, active=columns)
         new = resume(here, few, start, solver, max_iter=left, tol=tol)
         gain = _worth(new.state, price) - _worth(answer.state, price)
-        if not (new.status.converged and gain > _KEPT * _LEAST):
+        if not (new.status.converged and gain > _MIN_GAIN_NATS):
             break
         told, answer = len(answer.history), new
-        # Only now is it known that these iterations are part of the way.
+        # These iterations are reported once the exchange is accepted.
         asked = [callback is not None and callback(record) for record in new.history[told:]]
-        if any(asked) or gain < price:  # little was to be had, and next to nothing is left
+        if any(asked) or gain < price:  # the next exchange would gain less still
             break
     return answer
 
 
 def may_exchange(problem: Problem, answer: Solution, solver: Solver) -> bool:
-    """Return whether columns have many near copies, and a prior without a level has chosen them.
+    """Return whether kernels may be exchanged: near duplicates, an unbounded penalty, known noise.
 
-    A solver that follows a paper to the letter ends where it leads; noise that is learnt with the
-    weights would change with the columns, and with it what a nat is.
+    A solver that follows a paper does not exchange. Noise that is learnt with the weights would change
+    with the columns, and log-likelihoods would not compare.
     """
     known = answer.state.likelihood is problem.likelihood
-    return problem.exchangeable and known and getattr(solver, "exchanges", False)
+    return problem.allows_exchange and known and getattr(solver, "exchanges", False)
 
 
 def _worth(state: State, price: float) -> float:

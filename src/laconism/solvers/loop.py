@@ -1,8 +1,4 @@
-"""The one convergence loop, and the four things it is made of.
-
-A *Problem* is what is asked, a *State* is what the next step needs, a *History* is what a person wants
-to see, a *Solution* is the answer with a sentence about how it was reached.
-"""
+"""The one convergence loop: step until done, prune and revive columns; Record, Status, Solution."""
 
 from __future__ import annotations
 
@@ -19,19 +15,27 @@ from ..judging.price import extended_bic, prior_price
 from ..linalg import solve_semidefinite
 from .problem import Problem, State
 
-# A weight whose whole contribution to the latent is below this many standard errors cannot come back
-# under a prior that absorbs zeros, and nobody would miss it.
-_NEGLIGIBLE = 1e-7
-# Columns that are looked at again when a start may have missed them, and the part of a column that the
-# others must not be able to say.
-_MISSED = 10
-_ALONE = 0.1
-# How often optimality may be re-checked and pruned columns brought back before we say so.
+# A weight whose contribution to every latent is below this many standard errors is pruned: under a prior
+# that absorbs zeros it cannot grow again.
+_NEGLIGIBLE_STANDARD_ERRORS = 1e-7
+# Excluded columns whose gain is computed with the active weights adapting.
+_MAX_EXCLUDED_CHECKED = 10
+# The fraction of such a column's squared length that active columns are assumed not to explain, at
+# least.
+_MIN_UNEXPLAINED_FRACTION = 0.1
+# How often pruned columns may be brought back.
 _MAX_REVIVALS = 10
+# A gradient at zero exceeds the prior's kink if it does so by this fraction.
+_KINK_TOLERANCE = 1e-6
+# Revived weights start at this fraction of a standard error.
+_REVIVED_STANDARD_ERRORS = 0.1
+# The relative error of the factors of a kernel matrix for a solver without a rule of its own: small
+# enough for one that weighs all kernels in every iteration, as EM does.
+_RANK_TOLERANCE = 1e-12
 
 
 class Record(NamedTuple):
-    """One iteration, for people."""
+    """One iteration, as callbacks and ``history_`` show it."""
 
     iteration: int
     objective: float
@@ -54,7 +58,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Solution:
-    """Weights of the kept columns and how they were found."""
+    """Weights of the kept columns, how the fit ended and its history."""
 
     active: Index
     state: State
@@ -64,7 +68,7 @@ class Solution:
 
 
 class Solver(Protocol):
-    """init / step / done; the loop does the rest."""
+    """A start, a step and a test of convergence; :func:`solve` does the rest."""
 
     prunes: bool
 
@@ -75,23 +79,16 @@ class Solver(Protocol):
         """Return the next state."""
 
     def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
-        """Return a sentence if ``new`` is the answer."""
-
-
-# What a solver gets that does not say how exact the factors of a kernel matrix must be: enough for one
-# that weighs all kernels from the first iteration to the last, as EM does. In 144 fits of the papers'
-# problem EM's weights were those of the full matrix to 3e-8 for Gaussian and Matern kernels. What is
-# left for polynomials (3e-6, once 2e-5) no factors cure: the last digit of the full matrix does as much.
-_RANK_TOL = 1e-12
+        """Return a sentence if ``new`` is the solution."""
 
 
 def rank_tolerance(solver: Solver, prior: Prior) -> float:
-    """Return the part of a kernel matrix that its factors may miss without the weights noticing.
+    """Return the relative error that the factors of a kernel matrix may have for this solver.
 
-    A solver may know better than the safe default; it then has a method ``rank_tol(prior)``.
+    A solver may have a method ``rank_tol(prior)``; otherwise a small default is used.
     """
     known = getattr(solver, "rank_tol", None)
-    return _RANK_TOL if known is None else float(known(prior))
+    return _RANK_TOLERANCE if known is None else float(known(prior))
 
 
 Callback = Callable[[Record], object]
@@ -108,14 +105,14 @@ def solve(
     callback: Callback | None = None,
     before: int = 0,
 ) -> Solution:
-    """Step until the solver is done; prune what died, and bring back what should not have.
+    """Step until the solver is done; prune negligible weights, and revive those pruned wrongly.
 
-    A callback that returns ``True`` stops the fit after that iteration. ``before`` iterations are
-    counted besides, where the answer is said to be reached.
+    A callback that returns ``True`` stops the fit after that iteration. ``before`` is the number of
+    earlier iterations that the message counts as well.
     """
     full, active = problem, np.arange(problem.design.shape[1])
     state = solver.init(problem) if start is None else start
-    if solver.prunes and np.isinf(problem.prior.kink):  # zero absorbs: what starts there stays
+    if solver.prunes and np.isinf(problem.prior.kink):  # zeros stay zero
         problem, state, active = _prune(problem, state, active, state.w != 0)
     elif solver.prunes and problem.prior.kink == 0:
         state = _off_zero(problem, state)
@@ -127,7 +124,7 @@ def solve(
         new = solver.step(problem, state)
         message = solver.done(problem, state, new, tol)
         alive, state = _alive(new, lengths), new
-        if not alive.all():  # the answer has still to settle on what is left
+        if not alive.all():  # not converged on the columns that are left
             message, lengths = None, None if lengths is None else lengths[alive]
             problem, state, active = _prune(problem, state, active, alive)
         kept, seconds = int(np.count_nonzero(state.w)), time.perf_counter() - began
@@ -135,8 +132,8 @@ def solve(
         stopped = callback is not None and bool(callback(history[-1]))
         if message is not None and solver.prunes and revivals < _MAX_REVIVALS:
             revived = _wrongly_pruned(full, active, state)
-            if getattr(solver, "looks_again", False):
-                revived = np.append(revived, _sorely_missed(full, active, state))
+            if getattr(solver, "checks_excluded", False):
+                revived = np.append(revived, _best_excluded(full, active, state))
             if revived.size:
                 revivals, message = revivals + 1, None
                 problem, state, active = _revive(full, state, active, revived)
@@ -163,11 +160,11 @@ def resume(
     tol: float,
     callback: Callback | None = None,
 ) -> Solution:
-    """Go on from an answer with another prior or likelihood, on the columns that are left.
+    """Continue from a solution with another prior or likelihood, on the columns that are left.
 
     The objective continues from its last value: the levels of two priors are not comparable.
     """
-    start = _carry_on(answer.state, start)
+    start = _continue_objective(answer.state, start)
     done, last = len(answer.history), answer.history[-1]
 
     def count_on(record: Record) -> Record:
@@ -186,24 +183,24 @@ def resume(
 
 
 def _lengths(problem: Problem, state: State, solver: Solver) -> Array | None:
-    """Return the length of each column, or what the metric knows of it, if the solver prunes by it."""
+    """Return the length of each column (from the metric if there is one) if the solver prunes by it."""
     if not solver.prunes or problem.prior.kink == 0:
         return None
-    if state.metric is not None:  # orders of magnitude decide: no need to look at all rows again
+    if state.metric is not None:  # only orders of magnitude matter, so no pass over the rows
         return np.asarray(np.sqrt(np.maximum(np.diag(state.metric.gram), 0.0) / state.curvature.max()))
     return np.sqrt(problem.squares)
 
 
 def _alive(state: State, lengths: Array | None) -> Mask:
-    """Return which weights are worth more than nothing to the latent, in standard errors at the most."""
+    """Return which weights are not negligible: their contribution to a latent, in standard errors."""
     if lengths is None:
         return np.ones(state.w.size, dtype=bool)
     sharpest = np.sqrt(state.curvature.max(initial=0.0))
-    return np.asarray(np.abs(state.w) * lengths * sharpest > _NEGLIGIBLE)
+    return np.asarray(np.abs(state.w) * lengths * sharpest > _NEGLIGIBLE_STANDARD_ERRORS)
 
 
 def _prune(problem: Problem, state: State, active: Index, alive: Mask) -> tuple[Problem, State, Index]:
-    """Return problem, state and index of the columns that are alive."""
+    """Return problem, state and index of the columns that are not negligible."""
     if alive.all():
         return problem, state, active
     index = np.flatnonzero(alive)
@@ -211,17 +208,16 @@ def _prune(problem: Problem, state: State, active: Index, alive: Mask) -> tuple[
     w = state.w[index]
     if state.metric is None:
         new = problem.state(w, state.b, state.likelihood)
-    else:  # on many rows what has died is not worth another pass over them
+    else:  # negligible weights change no latent, so no pass over the rows
         level, metric = state.fit - problem.penalty(w), state.metric.keep(index)
         new = replace(state, w=w, metric=metric, gradient=None, objective=level, offset=0.0)
-    return problem, _carry_on(state, new), active[index]
+    return problem, _continue_objective(state, new), active[index]
 
 
-def _carry_on(old: State, new: State) -> State:
-    """Return the new state with its objective going on from the old one's.
+def _continue_objective(old: State, new: State) -> State:
+    """Return the new state with the objective of the old one; the difference goes into the offset.
 
-    The difference goes into the offset, unless exact zeros under an infinitely deep prior have left
-    the old one without a finite value.
+    Not where the old objective is infinite, by exact zeros under an unbounded penalty.
     """
     if not np.isfinite(old.objective):
         return new
@@ -230,9 +226,9 @@ def _carry_on(old: State, new: State) -> State:
 
 
 def _off_zero(problem: Problem, state: State) -> State:
-    """Return the state with its exact zeros moved where the prior would hold them forever.
+    """Return the state with exact zeros made small where the touching Gaussian has variance zero.
 
-    Between ``q = 1`` and 2 a zero is no optimum, yet its touching Gaussian has variance 0.
+    For ``1 < q < 2`` a weight of zero is no optimum, but a ridge step would leave it there.
     """
     held = (state.w == 0) & (problem.variance(np.zeros_like(state.w)) == 0)
     if not held.any():
@@ -242,57 +238,56 @@ def _off_zero(problem: Problem, state: State) -> State:
 
 
 def _first_weight(problem: Problem, state: State) -> Array:
-    """Return a tenth of each weight's standard error, in the direction of its slope."""
+    """Return a fraction of each weight's standard error, in the direction of its gradient."""
     deviation = 1 / np.sqrt(np.maximum(problem.curvature(state), 1e-300))
-    return 0.1 * np.sign(problem.gradient(state)) * deviation
+    return _REVIVED_STANDARD_ERRORS * np.sign(problem.gradient(state)) * deviation
 
 
 def _wrongly_pruned(full: Problem, active: Index, state: State) -> Index:
-    """Return pruned columns whose gradient exceeds what the prior withstands at zero (KKT)."""
+    """Return pruned columns whose gradient exceeds the prior's kink at zero (KKT)."""
     if not np.isfinite(full.prior.kink) or active.size == full.design.shape[1]:
         return active[:0]
-    excess = np.abs(full.gradient(state)) > full.kinks() * (1 + 1e-6)
+    excess = np.abs(full.gradient(state)) > full.kinks() * (1 + _KINK_TOLERANCE)
     excess[active] = False
     return np.flatnonzero(excess)
 
 
-def _sorely_missed(full: Problem, active: Index, state: State) -> Index:
-    """Return the column that is missed most, if any is beyond doubt, under a prior without a level.
+def _best_excluded(full: Problem, active: Index, state: State) -> Index:
+    """Return the excluded column of largest gain, if that exceeds its price, under an unbounded penalty.
 
-    Zero absorbs under such a prior, so what a start has left out by mistake (features whose effects
-    cancel at first) would stay out. Below the prior's own price it would be let go again. Beyond that,
-    chance brings ``log p + log(n) / 2`` nats at the most: the price of a column in the extended BIC. On
-    many rows the start has had every column in.
+    Such a prior never brings back what a start has left out, such as features whose effects cancel. The
+    price is the prior's own, below which the column would be pruned again, or that of the extended BIC
+    where it is higher. On many rows the start has had every column.
     """
     n, p = float(full.weight.sum()), full.design.shape[1]
     if active.size == p or full.many_rows or not full.penalty_unbounded:
         return active[:0]
     slope, sharpest = full.design.rmatvec(full.weight * state.slope), state.curvature.max()
-    # At least, since the curvature is nowhere larger: what each would bring if the others stayed.
-    worth = slope**2 / np.maximum(2 * sharpest * full.squares, np.finfo(float).tiny)
-    worth[active] = 0.0
+    # A lower bound of the gain with the other weights held, as the curvature is nowhere larger.
+    gain = slope**2 / np.maximum(2 * sharpest * full.squares, np.finfo(float).tiny)
+    gain[active] = 0.0
     price = max(prior_price(full.prior), extended_bic(n, p))
-    first = np.flatnonzero(worth > _ALONE * price)
+    first = np.flatnonzero(gain > _MIN_UNEXPLAINED_FRACTION * price)
     if not first.size:
         return active[:0]
-    first = first[np.argsort(-worth[first], kind="stable")[:_MISSED]]
-    # With the others adapting, its curvature is a Schur complement: larger nats, if it is unlike them.
+    first = first[np.argsort(-gain[first], kind="stable")[:_MAX_EXCLUDED_CHECKED]]
+    # With the active weights adapting, the curvature is a Schur complement and the gain is larger.
     gram, k = full.keep(np.append(active, first)).metric(state).gram, active.size
     own = np.diag(gram)[k:]
     left = own - np.sum(gram[:k, k:] * solve_semidefinite(gram[:k, :k], gram[:k, k:]), axis=0)
-    worth = slope[first] ** 2 / (2 * np.maximum(left, _ALONE * own))
-    best = int(np.argmax(worth))
-    return np.asarray(first[[best]] if worth[best] > price else first[:0])
+    gain = slope[first] ** 2 / (2 * np.maximum(left, _MIN_UNEXPLAINED_FRACTION * own))
+    best = int(np.argmax(gain))
+    return np.asarray(first[[best]] if gain[best] > price else first[:0])
 
 
 def _revive(full: Problem, state: State, active: Index, revived: Index) -> tuple[Problem, State, Index]:
-    """Return problem and state with these columns back, at a small weight."""
+    """Return problem and state with these columns added, at small weights."""
     joined, alone = np.concatenate([active, revived]), full.keep(revived)
     order = np.argsort(joined)
     first = _first_weight(alone, state)
-    if np.isinf(full.prior.kink):  # small ones would die again: at the weight that is best alone
+    if np.isinf(full.prior.kink):  # small weights would be pruned again: a Newton step each
         first = alone.gradient(state) / np.maximum(alone.curvature(state), np.finfo(float).tiny)
     w = np.concatenate([state.w, first])[order]
     problem = full.keep(joined[order])
-    new = _carry_on(state, problem.state(w, state.b, state.likelihood))
+    new = _continue_objective(state, problem.state(w, state.b, state.likelihood))
     return problem, new, joined[order]

@@ -8,49 +8,57 @@ import numpy as np
 
 from .._component import Component, is_name, is_positive, require
 from .._protocols import Prior
-from .problem import FEW_ROWS, Problem, State, objective_converged
+from .problem import (
+    MAX_ROWS_FOR_RETRY,
+    TALL_ROWS_PER_COLUMN,
+    Problem,
+    State,
+    objective_converged,
+)
 from .ridge_starts import scaled_ridge_start
 from .starts import best_start, better_start, l1_start, smooth_start
 from .steps import newton_step
 
-# From this many observations for each column on, the data alone determine every weight.
-_TALL = 20
-# With so many observations for each column, and no more columns than this, a regression may also begin
-# with all of them: what is left over tells of the noise, and it takes no time.
-_ROOM, _FEW_COLUMNS = 1.2, 500
-# Part of a kernel matrix that its factors may miss where they choose the kernels of a start, which are
-# then weighed as exact columns, and where they weigh all kernels. The weights of the papers' problem
-# came out within 1e-7 of those of the full matrix, for both.
-_CHOOSE, _WEIGH = 1e-6, 1e-8
+# With this many observations per column a regression may also start with all columns: the residuals of
+# such a fit still estimate the noise.
+_MIN_ROWS_PER_COLUMN_FULL_START = 1.2
+# No full start with more columns than this, to save time.
+_MAX_COLUMNS_FULL_START = 500
+# Relative error of the factors of a kernel matrix where they only choose kernels, which are then weighed
+# as exact columns.
+_RANK_TOLERANCE_TO_CHOOSE = 1e-6
+# The same where the factors weigh all kernels.
+_RANK_TOLERANCE_TO_WEIGH = 1e-8
 
 
 class Newton(Component):
     r"""Newton's method on the likelihood, the touching Gaussian for the prior, step halving.
 
-    The bound of EM has curvature 1 everywhere; the true curvature of a probit is that only for a
-    hopelessly misclassified row. Using it takes far fewer iterations (``python -m benchmarks run
-    solves``) to the same stationary points: the gradient is zero at the answer.
+    The bound of EM has curvature 1 everywhere, the largest that a probit has, at rows that are far on
+    the wrong side. The true curvature leads to the same stationary points in far fewer iterations
+    (``python -m benchmarks run solves``).
 
     Parameters
     ----------
     start : {"auto", "ridge", "l1"}, default="auto"
-        Where to begin. ``"l1"`` solves a convex lasso problem at the noise's own level first, without
-        a parameter and in the columns' own units; ``"ridge"`` spreads the weight over all columns.
-        ``"auto"`` takes ``"l1"`` for priors that absorb zeros and ``"ridge"`` for the others; features
-        that are outnumbered twenty to one by observations start where the likelihood alone puts them,
-        unless that is nearly at infinity. A regression on up to 500 features, with a fifth more
-        observations than those, begins at both, and the start whose model explains most for its size
-        is taken: a lasso loses its way among features that repeat each other, such as a spectrum's.
+        Where to begin. ``"l1"`` first solves a convex lasso problem at the level of the noise, without
+        a parameter and independent of units; ``"ridge"`` spreads the weight over all columns. ``"auto"``
+        takes ``"l1"`` for priors that absorb zeros and ``"ridge"`` for the others. With 20 or more
+        observations per feature it takes the maximum of the likelihood, unless classes are nearly
+        separable. A regression on up to 500 features, with at least 1.2 observations per feature, tries
+        both the lasso and the maximum of the likelihood and takes the start whose model has the larger
+        fit less the price of its columns: a lasso fails where features are strongly correlated, such as
+        those of a spectrum.
     rate : float, optional
-        Rate of the lasso start, as a part of the universal threshold ``sqrt(2 log p)`` in standard
-        errors; by default what has recovered known models best. For kernels on few rows under a prior
-        whose kernels are not exchanged in the end (all but Jeffreys'), two of them are tried, and the
-        one whose model explains most for its size is taken.
+        Rate of the lasso start, as a fraction of the universal threshold ``sqrt(2 log p)`` in standard
+        errors; by default one that depends on the kind of problem. For kernels on up to 1000
+        observations under a prior whose kernels are not exchanged at the end (all but Jeffreys'), two
+        rates are tried and the one with the better model is taken.
     """
 
     prunes = True
-    looks_again = True  # for what a start that makes zeros may have left out
-    exchanges = True  # kernels for better ones, at the end
+    checks_excluded = True  # a start with exact zeros may have left out a useful column
+    exchanges = True  # kept kernels may be exchanged for better ones at the end
 
     def __init__(
         self, start: Literal["auto", "ridge", "l1"] = "auto", rate: float | None = None
@@ -67,32 +75,37 @@ class Newton(Component):
 
     def rank_tol(self, prior: Prior) -> float:
         """Return how much of a kernel matrix its factors may miss."""
-        return _CHOOSE if np.isinf(prior.kink) and self.start != "ridge" else _WEIGH
+        return (
+            _RANK_TOLERANCE_TO_CHOOSE
+            if np.isinf(prior.kink) and self.start != "ridge"
+            else _RANK_TOLERANCE_TO_WEIGH
+        )
 
     def init(self, problem: Problem) -> State:
         """Return the start."""
         if self.start == "ridge" or (self.start == "auto" and not np.isinf(problem.prior.kink)):
             return scaled_ridge_start(problem)
         n_seen, p = problem.weight.sum(), problem.design.shape[1]
-        if self.start == "auto" and not problem.kernels and n_seen >= _TALL * p:
+        if self.start == "auto" and not problem.kernels and n_seen >= TALL_ROWS_PER_COLUMN * p:
             return smooth_start(problem)
-        if self.start == "auto" and self._may_repeat(problem):
+        if self.start == "auto" and self._may_be_collinear(problem):
             return better_start(problem, self)
-        # Where kernels are exchanged in the end, it matters less with which ones a search begins.
+        # Where kernels are exchanged at the end, one start is enough.
         if (
             self.rate is None
             and problem.kernels
-            and n_seen <= FEW_ROWS
+            and n_seen <= MAX_ROWS_FOR_RETRY
             and not problem.penalty_unbounded
         ):
             return best_start(problem, self)
         return l1_start(problem, self.rate)
 
     @staticmethod
-    def _may_repeat(problem: Problem) -> bool:
-        """Return whether features may repeat each other, and there are rows enough to weigh them all."""
+    def _may_be_collinear(problem: Problem) -> bool:
+        """Return whether features may be collinear, with rows enough to estimate all their weights."""
         p = problem.design.shape[1]
-        room = 1 < p <= _FEW_COLUMNS and problem.weight.sum() >= _ROOM * p
+        room = 1 < p <= _MAX_COLUMNS_FULL_START
+        room = room and problem.weight.sum() >= _MIN_ROWS_PER_COLUMN_FULL_START * p
         return room and problem.penalty_unbounded and not problem.kernels
 
     def step(self, problem: Problem, state: State) -> State:

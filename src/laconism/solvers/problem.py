@@ -1,4 +1,4 @@
-"""What is asked, and where a solver stands."""
+"""A Problem: data, design, prior and likelihood. A State: weights and what the next step needs."""
 
 from __future__ import annotations
 
@@ -11,35 +11,39 @@ import numpy as np
 from .._protocols import Array, Design, Index, Likelihood, Prior
 from ..linalg import Quadratic, Ridge, ridge
 
-# The least curvature of a row, as a part of the largest.
-_LEAST_CURVATURE = 1e-10
-# And as a part of the touching Gaussian's where a likelihood is not concave: a target so far out that it
-# bends the other way pulls, and without any curvature there would be no end to that.
-_LEAST_PART = 0.2
-# A squared scale that is less than this would make a variance that is no number.
-_LEAST_SQUARE = 1e-290
-# From this many entries and rows for each column on, the passes over the rows are what an iteration
-# costs.
-_MANY = 10_000
-_TALL = 20
-# Up to this many observations a kernel model that lost its way is worth another try.
-FEW_ROWS = 1000
-# A curvature is used again while it is within this part of the present one.
-_STALE = 0.1
-# How often the prior is touched anew on one quadratic, at the most.
-_DEPTH = 50
-# A sweep that moves the weights by less than this part of the way so far is the last.
-_NEAR = 1e-4
-# Rows at which a likelihood is evaluated at once: its temporaries stay in the cache.
-_BLOCK = 1 << 13
+# The smallest curvature of a row, relative to the largest.
+_MIN_RELATIVE_CURVATURE = 1e-10
+# The same relative to the touching Gaussian's, where a likelihood is not concave: an outlier has
+# negative curvature, with which a Newton step has no bound.
+_MIN_TOUCHING_FRACTION = 0.2
+# Squared scales are at least this, so that dividing by one does not overflow.
+_MIN_SQUARED_SCALE = 1e-290
+# From this many entries on, with enough rows per column, passes over the rows dominate an iteration.
+_MIN_ENTRIES_TO_REUSE_METRIC = 10_000
+# From this many rows per column on a problem is tall: the data alone determine every weight.
+TALL_ROWS_PER_COLUMN = 20
+# Up to this many observations a kernel model is fitted more than once and the best fit taken.
+MAX_ROWS_FOR_RETRY = 1000
+# A metric is reused while the mean curvature of the rows has changed by less than this fraction.
+_MAX_METRIC_CHANGE = 0.1
+# Ridge problems that are solved on one quadratic, each with the prior touched at the last solution.
+_MAX_RIDGE_ITERATIONS = 50
+# They end when a step is shorter than this fraction of the way from the start.
+_RIDGE_STEP_TOLERANCE = 1e-4
+# Rows at which a likelihood is evaluated at once, so that its temporaries stay in the cache.
+_CACHED_ROWS = 1 << 13
+# Newton steps on the intercept of the empty model.
+_MAX_INTERCEPT_STEPS = 100
+# The last of them is shorter than this, in standard errors: the next would be its square.
+_INTERCEPT_TOLERANCE = 1e-5
 
 
-def lifted(curvature: Array) -> Array:
-    """Return the curvatures of rows, each a part of the largest at least.
+def floor_curvature(curvature: Array) -> Array:
+    """Return the curvatures of rows, none below a small fraction of the largest.
 
-    A well-classified row has next to none; with so little the target of its Gaussian stays finite.
+    The curvature of a well-classified row is nearly zero, and its Gaussian's target would be infinite.
     """
-    floor = max(_LEAST_CURVATURE * curvature.max(initial=0.0), np.finfo(float).tiny)
+    floor = max(_MIN_RELATIVE_CURVATURE * curvature.max(initial=0.0), np.finfo(float).tiny)
     return np.asarray(np.maximum(curvature, floor))
 
 
@@ -47,11 +51,11 @@ def lifted(curvature: Array) -> Array:
 class Problem:
     """Maximise ``sum_i weight_i log p(y_i | f_i) - sum_j penalty((scale_j w_j)^2)``, ``f = Phi w + b``.
 
-    ``intercept`` says whether ``b`` is free; a penalised intercept is a column of the design.
-    ``scale`` measures each weight in units of its column, for starts that must not depend on units;
-    ``kernels`` says that the columns are many views of few directions, ``crowded`` that each comes with
-    near copies of itself, as kernels on every row do and kernels on chosen rows do not.
-    ``leave_whole_rows`` says that a row which counts for several is left out as a whole, not one of it.
+    ``intercept`` is whether ``b`` is free; a penalised intercept is a column of the design. ``scale``
+    is the unit of each weight, for starts that must not depend on units. ``kernels`` is whether columns
+    are kernels: many columns in few directions. ``near_duplicates`` is whether columns have near
+    duplicates, as kernels on every row do and kernels on chosen rows do not. ``leave_whole_rows`` is
+    whether leaving out a row of weight ``k`` leaves out all of it and not one of ``k``.
     """
 
     design: Design
@@ -61,7 +65,7 @@ class Problem:
     weight: Array
     intercept: bool
     kernels: bool = False
-    crowded: bool = False
+    near_duplicates: bool = False
     scale: Array | None = None
     leave_whole_rows: bool = False
 
@@ -79,7 +83,7 @@ class Problem:
         """The squared length of each column, rows weighted."""
         return self.design.square_rmatvec(self.weight)
 
-    def likeness(self, column: int) -> Array:
+    def cosines(self, column: int) -> Array:
         """Return the absolute cosine between this column and each of the others, rows weighted."""
         lengths = np.sqrt(self.squares * self.squares[column])
         products = np.abs(self.design.gram_rows(np.array([column]), self.weight)[0])
@@ -94,10 +98,10 @@ class Problem:
         """Return the variance of the Gaussian that touches the prior of each weight."""
         if self.scale is None:
             return self.prior.variance(w**2)
-        return self.prior.variance((self.scale * w) ** 2) / np.maximum(self.scale**2, _LEAST_SQUARE)
+        return self.prior.variance((self.scale * w) ** 2) / np.maximum(self.scale**2, _MIN_SQUARED_SCALE)
 
     def kinks(self) -> Array:
-        """Return the gradient that each weight withstands at zero."""
+        """Return the largest gradient at which each weight stays zero."""
         return self.prior.kink * (np.ones(self.design.shape[1]) if self.scale is None else self.scale)
 
     def latent(self, w: Array, b: float) -> Array:
@@ -114,27 +118,27 @@ class Problem:
         likelihood = likelihood.refit(self.y, f, self.weight, int(np.count_nonzero(w)))
         return self._at(w, b, f, likelihood, offset)
 
-    def seen(self, state: State) -> State:
-        """Return another prior's state of the same columns as it looks from here; no pass over rows."""
+    def with_objective(self, state: State) -> State:
+        """Return a state of the same columns with the objective of this prior; no pass over rows."""
         return replace(state, objective=state.fit - self.penalty(state.w), offset=0.0)
 
-    def relearn(self, state: State) -> State:
-        """Return it with the likelihood's own parameters re-estimated, where it has any."""
+    def reestimate(self, state: State) -> State:
+        """Return the state with the likelihood's own parameters re-estimated, where it has any."""
         active = int(np.count_nonzero(state.w))
         likelihood = state.likelihood.refit(self.y, state.f, self.weight, active)
         if likelihood is state.likelihood:
-            return self.seen(state)
+            return self.with_objective(state)
         return self._at(state.w, state.b, state.f, likelihood, 0.0)
 
     def _at(self, w: Array, b: float, f: Array, likelihood: Likelihood, offset: float) -> State:
         slope, curvature, fit = np.empty_like(f), np.empty_like(f), 0.0
-        for start in range(0, f.size, _BLOCK):
-            rows = slice(start, start + _BLOCK)
+        for start in range(0, f.size, _CACHED_ROWS):
+            rows = slice(start, start + _CACHED_ROWS)
             log_p, slope[rows], curvature[rows] = likelihood.evaluate(self.y[rows], f[rows])
             fit += float(self.weight[rows] @ log_p)
         if not likelihood.concave:
             _, touching = likelihood.surrogate(self.y, f, np.zeros_like(f))
-            np.maximum(curvature, _LEAST_PART * touching, out=curvature)
+            np.maximum(curvature, _MIN_TOUCHING_FRACTION * touching, out=curvature)
         objective = fit - self.penalty(w) - offset
         return State(w, b, f, likelihood, slope, curvature, fit, objective, None, None, offset)
 
@@ -146,25 +150,25 @@ class Problem:
     def _empty(self) -> State:
         none = self.keep(np.arange(0))
         state = none.refit(np.zeros(0), 0.0, self.likelihood)
-        for _ in range(100 if self.intercept else 0):  # Newton's method on one number
+        for _ in range(_MAX_INTERCEPT_STEPS if self.intercept else 0):
             information = float(self.laplace_targets(state)[0].sum())
             step = float(self.weight @ state.slope) / information
             new = none.refit(state.w, state.b + step, state.likelihood)
-            if not (state.likelihood.concave or new.objective >= state.objective):  # as EM would
+            if not (state.likelihood.concave or new.objective >= state.objective):  # EM's step
                 z, r = state.likelihood.surrogate(self.y, state.f, np.zeros_like(state.f))
                 step = float(self.weight @ (r * (z - state.f))) / float(self.weight @ r)
                 new = none.refit(state.w, state.b + step, state.likelihood)
             state = new
-            if abs(step) * np.sqrt(information) < 1e-5:  # the next would be its square
+            if abs(step) * np.sqrt(information) < _INTERCEPT_TOLERANCE:
                 break
         return replace(state, w=np.zeros(self.design.shape[1]))
 
     def laplace_targets(self, state: State) -> tuple[Array, Array]:
         """Return precision and target of the Gaussian with the likelihood's own curvature.
 
-        The gradient, and with it the answer, knows nothing of the curvature that rows are lent.
+        The floor of the curvature changes neither the gradient nor the solution.
         """
-        curvature = lifted(state.curvature)
+        curvature = floor_curvature(state.curvature)
         return self.weight * curvature, state.f + state.slope / curvature
 
     def metric(self, state: State) -> Metric:
@@ -177,14 +181,13 @@ class Problem:
         centre = self.design.rmatvec(r) / total
         return Metric(state.curvature, gram - total * np.outer(centre, centre), centre, 1 / total)
 
-    def remember(self, metric: Metric, new: State) -> State:
-        """Return the new state with the metric of the last, where that is worth more than it costs.
+    def reuse_metric(self, metric: Metric, new: State) -> State:
+        """Return the new state with an earlier metric, unless the curvature has changed too much.
 
-        The gradient is exact, so the answer is the same; on many rows a matrix that is already there
-        makes a step that is nearly as good in a tenth of the time.
+        The gradient stays exact, so the solution is the same, and no Gram matrix is computed.
         """
         change = new.curvature - metric.curvature
-        if np.abs(change, out=change).mean() > _STALE * metric.curvature.mean():
+        if np.abs(change, out=change).mean() > _MAX_METRIC_CHANGE * metric.curvature.mean():
             return new
         return replace(new, metric=metric)
 
@@ -197,8 +200,8 @@ class Problem:
     def curvature(self, state: State) -> Array:
         """Return minus the second derivative of the log-likelihood along each weight.
 
-        The intercept is eliminated; the inverse square root is a weight's standard error if it were
-        alone.
+        A free intercept is eliminated. The inverse square root is the standard error of the weight in a
+        model of that column alone.
         """
         r = self.weight * state.curvature
         diagonal = self.design.square_rmatvec(r)
@@ -210,49 +213,49 @@ class Problem:
         """Solve the weighted ridge problem that touches prior and likelihood at ``w``."""
         return ridge(self.design, r, z, self.variance(w), intercept=self.intercept)
 
-    def deep_ridge(self, metric: Metric, state: State) -> Ridge:
-        """Solve it again and again, the prior touched anew each time, until the weights settle.
+    def ridge_to_convergence(self, metric: Metric, state: State) -> Ridge:
+        """Solve ridge problems, each with the prior touched at the last solution, until these converge.
 
-        All of that happens in the space of the columns: on many rows it costs next to nothing. The
-        quadratic has the exact slope and this curvature, whichever rows and weights that is from.
+        The quadratic has the exact gradient of this state and the curvature of the metric, and the work
+        does not depend on the number of rows.
         """
         push = float(self.weight @ state.slope)
         slope = self.gradient(state) - push * metric.centre + metric.gram @ state.w
         level = state.b + push * metric.spread + float(metric.centre @ state.w)
         quadratic = Quadratic(metric.gram, slope, metric.centre, level, metric.spread)
         answer = quadratic.ridge(self.variance(state.w))
-        for _ in range(_DEPTH):
+        for _ in range(_MAX_RIDGE_ITERATIONS):
             old, answer = answer.weights, quadratic.ridge(self.variance(answer.weights))
-            far = np.abs(old - state.w).max(initial=0.0)  # it need not be nearer than it has come
-            if np.abs(answer.weights - old).max(initial=0.0) <= _NEAR * far:
+            far = np.abs(old - state.w).max(initial=0.0)
+            if np.abs(answer.weights - old).max(initial=0.0) <= _RIDGE_STEP_TOLERANCE * far:
                 break
         return answer
 
     @property
     def penalty_unbounded(self) -> bool:
-        """Whether the penalty falls without bound at zero: its level compares no two optima."""
+        """Whether the penalty is minus infinity at zero, so that two supports do not compare by it."""
         return not np.isfinite(self.prior.penalty(np.zeros(1))[0])
 
     @property
-    def exchangeable(self) -> bool:
-        """Whether kept kernels make room for better ones in the end, so that a start may be rough.
+    def allows_exchange(self) -> bool:
+        """Whether kept kernels may be exchanged at the end, so that a start may be rough.
 
-        On many rows that would cost as much as the search itself, and win next to nothing.
+        Not on many rows, where an exchange costs as much as the search.
         """
-        return self.kernels and self.penalty_unbounded and float(self.weight.sum()) <= FEW_ROWS
+        return self.kernels and self.penalty_unbounded and float(self.weight.sum()) <= MAX_ROWS_FOR_RETRY
 
     @property
     def many_rows(self) -> bool:
         """Whether a pass over the rows costs more than a factorisation of the columns' size."""
         n, p = self.design.shape
-        return n * p >= _MANY and n >= _TALL * p
+        return n * p >= _MIN_ENTRIES_TO_REUSE_METRIC and n >= TALL_ROWS_PER_COLUMN * p
 
 
 @dataclass(frozen=True)
 class Metric:
     """Minus the second derivative of the log-likelihood in the weights, a free intercept eliminated."""
 
-    curvature: Array  # of each row where it was taken: how far it has changed tells whether it is stale
+    curvature: Array  # of each row at the state of the metric, to see how far it has changed since
     gram: Array
     centre: Array  # the weighted mean of the columns
     spread: float  # the variance of the latent at the centre
@@ -274,17 +277,15 @@ class State:
     curvature: Array  # minus its second derivative
     fit: float  # the log-likelihood
     objective: float
-    # The curvature that the next Newton step goes by, if it is still good; its own otherwise.
-    metric: Metric | None
-    # The slope in each weight, if somebody has already asked for it.
-    gradient: Array | None
-    # What pruning took from or gave to the objective: an improper prior has no level of its own, and
-    # with this one the objective of an ascent method never drops.
+    metric: Metric | None  # an earlier one for the next Newton step, if it may be reused
+    gradient: Array | None  # in each weight, if known
+    # The change of the objective by pruning: an improper prior has no level, and with this one the
+    # objective of an ascent method never falls.
     offset: float
 
 
 def objective_converged(problem: Problem, old: State, new: State, tol: float) -> str | None:
-    """Return a sentence if the objective rose by less than ``tol`` nats per observation."""
+    """Return a sentence if the objective changed by less than ``tol`` nats per observation."""
     if abs(new.objective - old.objective) <= tol * problem.weight.sum():
         return f"converged: the objective changed by at most {tol:g} nats per observation"
     return None

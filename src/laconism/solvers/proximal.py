@@ -1,4 +1,4 @@
-"""The convex case: an exact solver for the Laplace prior that ends by a certificate."""
+"""An exact solver for the Laplace prior, whose problem is convex; it ends with a certificate."""
 
 from __future__ import annotations
 
@@ -12,35 +12,40 @@ from ..linalg import solve_semidefinite
 from .line_search import backtrack
 from .problem import Problem, State, objective_converged
 
-# Columns taken into the working set at once, at the least; it doubles with the support.
-_GROWTH = 64
-# Kernels taken into it at once, and how alike (as a cosine) two of them may be.
-_PICKS = 6
-_ALIKE = 0.65
-# Newton steps on a working set before it grows again, at the most; a step that brings less than this
-# part of what the others brought is the last. For a start the set may grow earlier: what is left to
-# gain on it is gained together with what it grows by.
-_INNER = 4
-_SETTLED, _SETTLED_START = 0.01, 0.1
-# A step that promises less than this part of the objective is lost in its rounding.
-_LAST_DIGIT = 1e-15
-# Changes of sign that the quadratic problem may take, per column.
-_CHANGES = 10
-# The certificate: slopes meet the optimality conditions to this part of sqrt(tol). The objective is
-# quadratic in the slopes' error, so sqrt(tol) is its natural measure.
-_CERTIFICATE = 1e-3
-# Part of a kernel matrix that its factors may miss: below what the certificate would notice.
-_RANK_TOL = 1e-8
+# Columns that join the working set at once; as many as it has, once those are more.
+_MIN_COLUMNS_ADDED = 64
+# Kernels that join it at once where columns have near duplicates.
+_KERNELS_ADDED = 6
+# No two of them have a larger absolute cosine than this.
+_MAX_COSINE = 0.65
+# Newton steps on one working set.
+_MAX_INNER_STEPS = 4
+# They end when a step gains less than this fraction of what all steps on the set have gained.
+_INNER_TOLERANCE = 0.01
+# The same for a start, where the working set may grow earlier.
+_INNER_TOLERANCE_START = 0.1
+# Relative accuracy of the slopes of the quadratic problem.
+_LASSO_TOLERANCE = 1e-10
+# The same for a start.
+_LASSO_TOLERANCE_START = 1e-3
+# A promised gain below this fraction of the objective is lost in its rounding.
+_ROUNDING = 1e-15
+# Iterations of the active-set method per column.
+_MAX_ACTIVE_SET_ITERATIONS_PER_COLUMN = 10
+# The certificate holds when slopes meet the optimality conditions to this fraction of sqrt(tol): the
+# objective is quadratic in the error of the slopes.
+_CERTIFICATE_FRACTION = 1e-3
+# Relative error of the factors of a kernel matrix, below the accuracy of the certificate.
+_RANK_TOLERANCE = 1e-8
 
 
 class Proximal(Component):
     r"""Proximal Newton on a working set, for penalties :math:`\mathrm{rate}\,|w|`.
 
-    On the working set the likelihood is replaced by the quadratic that osculates it, and the lasso of
-    that is solved exactly, without touching the data. Then the columns that violate optimality most
-    join the set. It ends by a certificate: for every column
-    :math:`|\partial\log p/\partial w_j| \le \mathrm{rate}`, with equality and the right sign where
-    :math:`w_j \ne 0`.
+    On the working set the likelihood is replaced by its second-order expansion, whose lasso is solved
+    exactly without a pass over the rows. Then the columns that violate optimality most join the set. It
+    ends with a certificate: for every column :math:`|\partial\log p/\partial w_j| \le \mathrm{rate}`,
+    with equality and the right sign where :math:`w_j \ne 0`.
 
     Parameters
     ----------
@@ -58,8 +63,8 @@ class Proximal(Component):
         self.certify = certify
 
     def rank_tol(self, prior: Prior) -> float:
-        """Return how much of a kernel matrix its factors may miss: they certify, kernels weigh."""
-        return _RANK_TOL
+        """Return the relative error that the factors of a kernel matrix may have."""
+        return _RANK_TOLERANCE
 
     def init(self, problem: Problem) -> State:
         """Return the empty model."""
@@ -70,16 +75,18 @@ class Proximal(Component):
         working = self._working_set(problem, state)
         part = problem.keep(working)
         inner = replace(state, w=state.w[working], gradient=None, metric=None)
-        settled, tol = (_SETTLED, 1e-10) if self.certify else (_SETTLED_START, 1e-3)
-        for _ in range(_INNER):
+        inner_tol, tol = _INNER_TOLERANCE_START, _LASSO_TOLERANCE_START
+        if self.certify:
+            inner_tol, tol = _INNER_TOLERANCE, _LASSO_TOLERANCE
+        for _ in range(_MAX_INNER_STEPS):
             before, inner = inner, _newton_lasso(part, inner, tol)
-            if inner.objective - before.objective <= settled * (inner.objective - state.objective):
+            if inner.objective - before.objective <= inner_tol * (inner.objective - state.objective):
                 break
         if self.fit_noise:
-            inner = part.relearn(inner)
+            inner = part.reestimate(inner)
         w = np.zeros_like(state.w)
         w[working] = inner.w
-        # Columns of weight zero change nothing but the slope, which tells whether this is the answer.
+        # The gradient of all columns shows whether this is optimal.
         new = replace(inner, w=w, gradient=None, metric=None)
         return replace(new, gradient=problem.gradient(new))
 
@@ -87,10 +94,10 @@ class Proximal(Component):
         support, excess = state.w != 0, _excess(problem, state)
         if not excess.any():
             return np.flatnonzero(support)
-        if problem.crowded:
-            worst = _apart(problem, excess)
+        if problem.near_duplicates:
+            worst = _dissimilar(problem, excess)
         else:
-            worst = np.argsort(-excess, kind="stable")[: max(_GROWTH, int(support.sum()))]
+            worst = np.argsort(-excess, kind="stable")[: max(_MIN_COLUMNS_ADDED, int(support.sum()))]
         support[worst[excess[worst] > 0]] = True
         return np.flatnonzero(support)
 
@@ -98,14 +105,18 @@ class Proximal(Component):
         """Return a sentence if the certificate of optimality holds."""
         if not self.certify:
             enough = tol * float(problem.weight.sum())
-            if not problem.crowded and _promises(problem, new).sum() <= enough:
+            if not problem.near_duplicates and _expected_gains(problem, new).sum() <= enough:
                 return f"converged: no columns promise more than {tol:g} nats per observation"
             still = objective_converged(problem, old, new, tol)
-            # Wide kernels that are all alike come one at a time, and the first may bring nothing.
-            waits = still and problem.crowded and _promises(problem, new).max(initial=0.0) > enough
+            # Of kernels that are all similar a few join at a time, and the first may gain nothing.
+            waits = (
+                still
+                and problem.near_duplicates
+                and _expected_gains(problem, new).max(initial=0.0) > enough
+            )
             return None if waits else still
         residual = optimality(problem, new)
-        if residual <= _CERTIFICATE * np.sqrt(tol):
+        if residual <= _CERTIFICATE_FRACTION * np.sqrt(tol):
             return f"converged: optimal to {residual:.1e} of the rate"
         if old.objective == new.objective:
             return f"converged to the last digit: optimal to {residual:.1e} of the rate"
@@ -113,13 +124,13 @@ class Proximal(Component):
 
 
 def _excess(problem: Problem, state: State) -> Array:
-    """Return by how much the slopes of the columns that are out exceed what the prior withstands."""
+    """Return by how much the slopes of columns of weight zero exceed the prior's kink."""
     excess = np.abs(problem.gradient(state)) - problem.kinks()
     return np.where(state.w != 0, 0.0, np.maximum(excess, 0.0))
 
 
-def _promises(problem: Problem, state: State) -> Array:
-    """Return the nats that each column that is out would bring alone.
+def _expected_gains(problem: Problem, state: State) -> Array:
+    """Return the nats that each column of weight zero would gain alone.
 
     In the units of ``scale`` the curvature along each of them is about one.
     """
@@ -127,16 +138,16 @@ def _promises(problem: Problem, state: State) -> Array:
     return np.asarray((excess if problem.scale is None else excess / problem.scale) ** 2 / 2)
 
 
-def _apart(problem: Problem, excess: Array) -> Index:
-    """Return the worst column, the worst that is unlike it, and so on.
+def _dissimilar(problem: Problem, excess: Array) -> Index:
+    """Return the column of largest excess, the next that is dissimilar to it, and so on.
 
-    The neighbours of the worst kernel violate as much as it does, and one of them is enough.
+    Near duplicates of that column have nearly the same excess, and one of them is enough.
     """
     picked: list[int] = []
-    while len(picked) < _PICKS and excess.any():
+    while len(picked) < _KERNELS_ADDED and excess.any():
         worst = int(np.argmax(excess))
         picked.append(worst)
-        excess = np.where(problem.likeness(worst) > _ALIKE, 0.0, excess)
+        excess = np.where(problem.cosines(worst) > _MAX_COSINE, 0.0, excess)
         excess[worst] = 0.0
     return np.array(picked)
 
@@ -156,7 +167,7 @@ def optimality(problem: Problem, state: State) -> float:
 
 
 def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
-    """Return the state after one Newton step: the lasso of the quadratic that osculates it."""
+    """Return the state after one Newton step: the lasso of the second-order expansion."""
     metric = problem.metric(state) if state.metric is None else state.metric
     H, push = metric.gram, float(problem.weight @ state.slope)
     level, slope = push * metric.spread, problem.gradient(state) - push * metric.centre
@@ -165,7 +176,7 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
     db = level - float(metric.centre @ dw)
     promised = slope @ dw - dw @ H @ dw / 2 + problem.penalty(state.w) - problem.penalty(w)
     promised += push * level / 2
-    if promised <= _LAST_DIGIT * abs(state.objective):
+    if promised <= _ROUNDING * abs(state.objective):
         return state
 
     def at(step: float) -> State:
@@ -180,20 +191,21 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
     found = backtrack(at, rises, max_trials=1) if reused else backtrack(at, rises)
     if found is not None:
         new, step = found
-        return problem.remember(metric, new) if problem.many_rows and step == 1 else new
+        return problem.reuse_metric(metric, new) if problem.many_rows and step == 1 else new
     # The metric of an earlier state may be out of date here.
     return _newton_lasso(problem, replace(state, metric=None), tol) if reused else state
 
 
-def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-10) -> Array:
+def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = _LASSO_TOLERANCE) -> Array:
     r"""Return the minimiser of :math:`\tfrac12 w^T H w - c^T w + \sum_j \mathrm{rate}_j |w_j|`.
 
     An active-set method: within an orthant the minimiser is one linear solve. On the way to it the
-    first weight to reach zero stays there; at it, zeros whose slope beats the rate are freed, those
-    that would set out in the wrong direction excepted. Slopes within ``tol`` of the rate are zero.
+    first weight that reaches zero stays there; at it, zeros whose slope exceeds the rate are freed,
+    except those that would move in the wrong direction. Slopes within ``tol`` of the rate count as
+    equal to it.
     """
     w, slack = w.copy(), tol * rate
-    for _ in range(_CHANGES * (w.size + 1)):
+    for _ in range(_MAX_ACTIVE_SET_ITERATIONS_PER_COLUMN * (w.size + 1)):
         slope, on = c - H @ w, w != 0
         sign = np.sign(np.where(on, w, slope))
         steep = slope - rate * sign
@@ -202,20 +214,20 @@ def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-1
             break
         free, d = _direction(H, free, sign, steep, w)
         start = w[free]
-        homeward = (d * sign[free] < 0).nonzero()[0]  # none of them at zero: see _direction
-        with np.errstate(over="ignore"):  # a step next to nothing crosses zero at infinity
-            crossing = -start[homeward] / d[homeward]
+        shrinking = (d * sign[free] < 0).nonzero()[0]  # none of them at zero: see _direction
+        with np.errstate(over="ignore"):  # a step of nearly zero crosses zero at infinity
+            crossing = -start[shrinking] / d[shrinking]
         t = crossing.min(initial=1.0)
         w[free] = start + t * d
-        w[free[homeward[crossing <= t]]] = 0.0
+        w[free[shrinking[crossing <= t]]] = 0.0
     return w
 
 
 def _direction(H: Array, free: Index, sign: Array, steep: Array, w: Array) -> tuple[Index, Array]:
     """Return the free weights and the step to their minimum, none leaving zero on the wrong side.
 
-    Weights that would are held. The steepest alone, added to a solved support, never would: so it is
-    the last to be held.
+    Weights that would are held at zero. The steepest one, added alone to a solved support, never would,
+    so it is held last.
     """
     while True:
         d = solve_semidefinite(H[free[:, None], free], steep[free])

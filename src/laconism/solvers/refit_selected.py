@@ -54,7 +54,7 @@ def refit_selected(
     if few is answer and settled == few.problem.prior:
         return answer
     problem = replace(few.problem, prior=settled)
-    return resume(few, problem, problem.seen(few.state), solver, **settings)
+    return resume(few, problem, problem.with_objective(few.state), solver, **settings)
 
 
 def _estimate(few: Solution, free: _Free, solver: Solver, settings: dict[str, Any]) -> Solution:

@@ -21,9 +21,9 @@ def ridge_start(problem: Problem, damping: float) -> State:
     return problem.refit(w, level - float(centre @ w), problem.likelihood)
 
 
-def scaled_ridge_start(problem: Problem, part: float = 1e-2) -> State:
-    """Return a ridge estimate whose penalty is a part of each column's own squared length."""
-    variance = 1 / np.maximum(part * problem.squares, np.finfo(float).tiny)
+def scaled_ridge_start(problem: Problem, fraction: float = 1e-2) -> State:
+    """Return a ridge estimate whose penalty is a fraction of each column's squared length."""
+    variance = 1 / np.maximum(fraction * problem.squares, np.finfo(float).tiny)
     target = problem.likelihood.first_target(problem.y)
     answer = ridge(problem.design, problem.weight, target, variance, intercept=problem.intercept)
     return problem.refit(answer.weights, answer.intercept, problem.likelihood)

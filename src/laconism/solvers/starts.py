@@ -16,45 +16,50 @@ from .problem import Metric, Problem, State, objective_converged
 from .proximal import Proximal
 from .steps import newton_step
 
-# Part of the universal threshold sqrt(2 log p) at which the lasso start is solved: low enough that a
-# feature worth having is in, high enough that noise has not filled the model. A regression brings its
-# threshold down by itself as it learns its noise, so it starts higher. Kernels are many views of few
-# directions; there the start may only just tell a useful kernel from its neighbours.
-# Chosen on draws of generated problems: by the recovery of known supports, by the log-loss of kernel
-# classifiers (within 1 % from .02 to .05) and the error of kernel regressions. The papers' problems
-# were looked at as well, test sets included: they are no blind test of these numbers.
+# Rate of the lasso start as a fraction of the universal threshold sqrt(2 log p): low enough to include
+# useful columns, high enough to exclude most noise. Higher for a regression, whose threshold falls as
+# its noise is learnt; lower for kernels, which are many columns in few directions. See
+# docs/decisions/011-lasso-start.md.
 _START_RATE = {"features": 0.3, "features and noise": 0.5, "kernels": 0.02, "kernels and noise": 0.005}
-# The two that are tried for kernels on few rows, where a start can lose its way.
+# The two rates that are tried for kernels on few rows, in descending order.
 _KERNEL_RATES = (0.03, 0.005)
-# Columns of noise that may enter the start of a problem with very many columns.
-_CROWD = 500
-# Rows on which a tall problem starts: at the least; for each column, so that they determine it; and as a
-# multiple of sqrt(n p), so that a step by their curvature is right to half a standard error.
-_ENOUGH_ROWS = 5_000
-_ROWS_PER_COLUMN = 50
-_ROWS_PER_ROOT = 2.0
-# The old rule of ten events per variable: a part with fewer of the rarer class knows too little.
-_EVENTS_PER_COLUMN = 10
-# The width of its prior in standard errors: wide enough to be no prior, narrow enough that separable
-# classes do not run away.
-_FLAT = 100.0
-# The noise of a regression (or the curvature of a classifier) and the lasso at that noise are found
-# in turn, this often or until the curvature stays the same to this part: standard errors to half of it.
-_SWEEPS = 3
-_SAME = 0.1
+# Expected number of columns of noise that may enter the start.
+_MAX_NOISE_COLUMNS = 500
+# The maximum of the likelihood is first found on a subset of at least this many rows,
+_MIN_SUBSET_ROWS = 5_000
+# of this many per column, so that they determine its weights,
+_MIN_SUBSET_ROWS_PER_COLUMN = 50
+# and of this many times sqrt(n p), so that their curvature is accurate enough for all rows.
+_MIN_SUBSET_ROWS_PER_ROOT = 2.0
+# The rule of ten events per variable: fewer rows of the rarer class do not determine the weights.
+_MIN_EVENTS_PER_COLUMN = 10
+# Width of the prior of that start in standard errors: nearly flat, but finite for separable classes.
+_FLAT_WIDTH_STANDARD_ERRORS = 100.0
+# How often the noise of a regression (or the curvature of a classifier) and the lasso are alternated.
+_MAX_SWEEPS = 3
+# The sweeps end when the total curvature changes by less than this fraction.
+_CURVATURE_TOLERANCE = 0.1
 # When the start from all features replaces the lasso's: the lasso errs less often.
 _REPLACES_LASSO = Rule(nats=10.0)
-# The part of its square that a column varies by, below which it is constant.
-_CONSTANT = 1e-12
-# A start need not be exact: the last step brought less than this many nats per observation, and
-# less than this many in all.
-_START_GAIN, _MOST_GAIN = 5e-4, 2.0
-# The same where kernels are exchanged in the end for better ones.
-_ROUGH_GAIN, _MOST_ROUGH = 5e-3, 20.0
+# A column whose variance is below this fraction of its mean square is constant.
+_CONSTANT_VARIANCE_FRACTION = 1e-12
+# A start ends when a step gains less than this many nats per observation
+_START_NATS_PER_ROW = 5e-4
+# and less than this many over all rows.
+_START_NATS = 2.0
+# The same where kernels are exchanged at the end for better ones.
+_ROUGH_START_NATS_PER_ROW = 5e-3
+_ROUGH_START_NATS = 20.0
+# Iterations of the problems that a start solves.
+_MAX_START_ITERATIONS = 100
+# Newton steps to the maximum of the likelihood.
+_MAX_LIKELIHOOD_STEPS = 20
+# Nats per observation to which the models of two starts are solved to be compared.
+_TRIAL_TOLERANCE = 1e-6
 
 
 class _PlainNewton:
-    """Newton's method and nothing else, for starts."""
+    """Newton's method without pruning, for starts."""
 
     prunes = False
 
@@ -70,162 +75,169 @@ class _PlainNewton:
 
 def _start_tol(problem: Problem, rough: bool = False) -> float:
     """Return the tolerance of a start, in nats per observation."""
-    gain, most = (_ROUGH_GAIN, _MOST_ROUGH) if rough else (_START_GAIN, _MOST_GAIN)
-    return min(gain, most / float(problem.weight.sum()))
+    per_row, total = (
+        (_ROUGH_START_NATS_PER_ROW, _ROUGH_START_NATS) if rough else (_START_NATS_PER_ROW, _START_NATS)
+    )
+    return min(per_row, total / float(problem.weight.sum()))
 
 
 def smooth_start(problem: Problem) -> State:
-    """Return weights with next to no prior, found on a part of the rows if there are many.
+    """Return the maximum of the likelihood, under a nearly flat prior.
 
-    One row in so many knows the weights to a few standard errors of the whole, and the curvature to a
-    few hundredths. One step by that curvature and the slope of all rows is nearly there; so are those
-    that follow, until few columns are left and the curvature of all rows costs little.
+    Of many rows a subset determines the weights to a few standard errors, and the curvature to a few
+    per cent. A Newton step with that curvature and the gradient of all rows follows, and the metric is
+    reused by the steps after it.
     """
     n, p = problem.design.shape
-    stride = int(n // max(_ENOUGH_ROWS, _ROWS_PER_COLUMN * p, _ROWS_PER_ROOT * np.sqrt(n * p)))
+    wanted = max(_MIN_SUBSET_ROWS, _MIN_SUBSET_ROWS_PER_COLUMN * p)
+    stride = int(n // max(wanted, _MIN_SUBSET_ROWS_PER_ROOT * np.sqrt(n * p)))
     part = problem if stride <= 1 else problem.rows(np.arange(0, n, stride))
-    if _events(part) < _EVENTS_PER_COLUMN * p:
+    if _events(part) < _MIN_EVENTS_PER_COLUMN * p:
         part = problem
     empty = part.empty()
     free = _flat_prior(part, part.curvature(empty))
-    answer = solve(free, _PlainNewton(), start=free.seen(empty), max_iter=20, tol=_start_tol(part)).state
-    if _looks_worthless(problem, part, empty, answer):
+    begin, tol = free.with_objective(empty), _start_tol(part)
+    answer = solve(free, _PlainNewton(), start=begin, max_iter=_MAX_LIKELIHOOD_STEPS, tol=tol).state
+    if _nearly_separable(problem, part, empty, answer):
         return l1_start(problem)
     state = problem.refit(answer.w, answer.b, answer.likelihood)
     if part is problem:
         return state
-    metric = _of_all_rows(problem, part, answer, state)
+    metric = _scale_metric(problem, part, answer, state)
     free = _flat_prior(problem, np.diag(metric.gram))
-    return problem.seen(newton_step(free, free.seen(replace(state, metric=metric))))
+    return problem.with_objective(newton_step(free, free.with_objective(replace(state, metric=metric))))
 
 
-def _looks_worthless(problem: Problem, part: Problem, empty: State, found: State) -> bool:
-    """Return whether weights that a prior would drop all at once are worth keeping all the same.
+def _nearly_separable(problem: Problem, part: Problem, empty: State, found: State) -> bool:
+    """Return whether the curvature at the maximum understates the gain, so that all would be pruned.
 
-    Where classes are nearly separable next to no row has curvature, weights have large standard errors,
-    and none of them seems to differ from zero, however much they explain (Hauck and Donner). So a prior
-    is seen to err where that quadratic has less than its price for each, and less than half of what the
-    likelihood has.
+    Where classes are nearly separable the curvature of all rows is nearly zero, standard errors are
+    large and no weight seems to differ from zero (Hauck and Donner). That is so where the quadratic
+    gain is below the price of the columns and below half of the true gain.
     """
     weight = part.weight * found.curvature
     level = weight @ found.f / max(weight.sum(), np.finfo(float).tiny) if part.intercept else 0.0
-    seeming = float(weight @ (found.f - level) ** 2) / 2
+    quadratic_gain = float(weight @ (found.f - level) ** 2) / 2
     scale = float(problem.weight.sum() / part.weight.sum())
-    return (
-        seeming * scale < found.w.size * prior_price(problem.prior)
-        and 2 * seeming < found.fit - empty.fit
-    )
+    price = found.w.size * prior_price(problem.prior)
+    return quadratic_gain * scale < price and 2 * quadratic_gain < found.fit - empty.fit
 
 
 def _events(problem: Problem) -> float:
-    """Return how many rows tell the target from its mean: those of the rarer class, or about all."""
+    """Return the effective number of rows off the mean: those of the rarer class, or about all."""
     away = (problem.y - problem.weight @ problem.y / problem.weight.sum()) ** 2
     return float(problem.weight @ away / max(away.max(), np.finfo(float).tiny))
 
 
 def _flat_prior(problem: Problem, curvature: Array) -> Problem:
-    """Return the problem with next to no prior, given the curvature along each weight."""
+    """Return the problem with a nearly flat prior, given the curvature along each weight."""
     scale = np.sqrt(np.where(curvature > 0, curvature, 1.0))
-    return replace(problem, prior=Gaussian(width=_FLAT), scale=scale)
+    return replace(problem, prior=Gaussian(width=_FLAT_WIDTH_STANDARD_ERRORS), scale=scale)
 
 
-def _of_all_rows(problem: Problem, part: Problem, found: State, state: State) -> Metric:
-    """Return the metric found on a part of the rows, brought to the size it has on all of them.
+def _scale_metric(problem: Problem, part: Problem, found: State, state: State) -> Metric:
+    """Return the metric of a subset of the rows, scaled to all of them.
 
-    All columns by the same factor, so that those which repeat each other still do; one that the part
-    has not seen at all is taken to be unlike the others.
+    One factor for all columns, so that collinear columns stay collinear; a column that is zero in the
+    subset is taken to be orthogonal to the others.
     """
     metric = part.metric(found) if found.metric is None else found.metric
     factor = float(problem.weight.sum() / part.weight.sum())
     gram = factor * metric.gram
-    unseen = np.flatnonzero(part.squares == 0)
-    if unseen.size:
-        gram[unseen, unseen] = problem.keep(unseen).squares * state.curvature.mean()
+    zero = np.flatnonzero(part.squares == 0)
+    if zero.size:
+        gram[zero, zero] = problem.keep(zero).squares * state.curvature.mean()
     return Metric(state.curvature, gram, metric.centre, metric.spread / factor)
 
 
-def _spread(problem: Problem, state: State) -> Array:
+def _curvature_about_mean(problem: Problem, state: State) -> Array:
     """Return the curvature along each weight about the mean of its column.
 
-    A wide kernel is nearly constant; what it says is in the little it varies, whether or not there is
-    a free intercept to take the rest. A constant column has nothing but its mean: beside an intercept,
-    nothing but rounding.
+    A wide kernel is nearly constant and matters by its variation, with or without a free intercept. A
+    constant column counts by its mean, or not at all beside an intercept.
     """
     if not problem.kernels:
         return problem.curvature(state)
     raw, about_mean = (replace(problem, intercept=free).curvature(state) for free in (False, True))
-    return np.where(about_mean > _CONSTANT * raw, about_mean, 0.0 if problem.intercept else raw)
+    return np.where(
+        about_mean > _CONSTANT_VARIANCE_FRACTION * raw, about_mean, 0.0 if problem.intercept else raw
+    )
 
 
 def best_start(problem: Problem, solver: Solver) -> State:
     """Return the lasso start that leads to the best model of its size.
 
-    A prior that absorbs zeros has many optima, and its level compares sparse ones badly. But it keeps
-    what exceeds about two standard errors, that is two nats: so a model is worth its fit less two nats
-    a kernel.
+    A prior that absorbs zeros has many optima, whose objectives do not compare. Models are compared by
+    their log-likelihood less Jeffreys' price of each kernel.
     """
     if problem.empty().likelihood is not problem.likelihood:
-        return l1_start(problem)  # a regression's own start has not been seen to lose its way
+        return l1_start(problem)  # a regression has one good start
     found, start = [], None
-    for rate in _KERNEL_RATES:  # descending: each lasso goes on from the last
+    for rate in _KERNEL_RATES:  # each lasso starts from the last
         start = l1_start(problem, rate, start)
-        answer = solve(problem, solver, start=start, max_iter=100, tol=1e-6)
+        answer = solve(
+            problem, solver, start=start, max_iter=_MAX_START_ITERATIONS, tol=_TRIAL_TOLERANCE
+        )
         found.append((answer.state.fit - JEFFREYS_NATS * answer.active.size, start))
     return max(found, key=lambda pair: pair[0])[1]
 
 
 def better_start(problem: Problem, solver: Solver) -> State:
-    """Return the lasso's start or that of the likelihood alone, whichever leads to more for its size.
+    """Return the lasso start or the maximum of the likelihood, whichever leads to the better model.
 
-    Where features repeat each other, as the wavelengths of a spectrum do, none of them says much alone
-    and their differences say all: a lasso sees little of that, and a start from there ends with next to
-    nothing. A model is worth its fit less what the prior asks for each feature.
+    Where features are strongly correlated, as the wavelengths of a spectrum, the signal is in
+    differences of features, which a lasso does not find. Models are compared by their log-likelihood
+    less the prior's price of each feature.
     """
     price = prior_price(problem.prior)
 
     def worth(start: State) -> float:
-        answer = solve(problem, solver, start=start, max_iter=100, tol=1e-6)
+        answer = solve(
+            problem, solver, start=start, max_iter=_MAX_START_ITERATIONS, tol=_TRIAL_TOLERANCE
+        )
         return answer.state.fit - price * answer.active.size
 
-    few = l1_start(problem)
+    lasso = l1_start(problem)
     if problem.empty().likelihood is problem.likelihood:
-        return few  # of labels, or of values whose noise is known
-    all_of_them = smooth_start(problem)
-    gain = worth(all_of_them) - worth(few)
-    return all_of_them if _REPLACES_LASSO.prefers_total(gain) else few
+        return lasso  # labels, or targets of known noise
+    full = smooth_start(problem)
+    return full if _REPLACES_LASSO.prefers_total(worth(full) - worth(lasso)) else lasso
 
 
 def l1_start(problem: Problem, rate: float | None = None, begin: State | None = None) -> State:
-    r"""Return the lasso solution at the noise's own level, in the columns' own units.
+    r"""Return the lasso solution at the level of the noise, independent of units.
 
     Each weight is measured in standard errors, :math:`s_j = \sqrt{\phi_j^T R \phi_j}` at the empty
-    model, and penalised at a fixed part of :math:`\sqrt{2\log p}`, so neither the units of a column
-    nor those of the target matter. The standard errors are found together with the lasso (for a
-    regression this is the scaled lasso), starting from above. The lasso is convex: ``begin`` only saves
-    the way there.
+    model, and penalised at a fixed fraction of :math:`\sqrt{2\log p}`. Standard errors and lasso are
+    alternated, beginning at the empty model (for a regression this is the scaled lasso). The lasso is
+    convex: ``begin`` only saves iterations.
     """
     state = problem.empty()
     learns_noise = state.likelihood is not problem.likelihood
     kind = "kernels" if problem.kernels else "features"
     part = _START_RATE[f"{kind} and noise" if learns_noise else kind] if rate is None else rate
-    rough = problem.exchangeable and not learns_noise
-    for _ in range(_SWEEPS):
-        scale = np.sqrt(_spread(problem, state))
-        candidates = max(int(np.count_nonzero(scale)), 2)  # a constant column is none
+    rough = problem.allows_exchange and not learns_noise
+    for _ in range(_MAX_SWEEPS):
+        scale = np.sqrt(_curvature_about_mean(problem, state))
+        candidates = max(int(np.count_nonzero(scale)), 2)  # without constant columns
         level = part * float(np.sqrt(2 * np.log(candidates)))
         if not problem.kernels:
-            # Of p columns of noise, at most so many exceed this threshold on average.
-            level = max(level, float(ndtri(1 - min(_CROWD / (2 * candidates), 0.5))))
+            # The threshold that this many of p columns of noise exceed on average.
+            level = max(level, float(ndtri(1 - min(_MAX_NOISE_COLUMNS / (2 * candidates), 0.5))))
         fixed = replace(problem, prior=Laplace(rate=level), scale=np.where(scale > 0, scale, 1.0))
         lasso = Proximal(fit_noise=False, certify=False)
-        start = fixed.seen(state if begin is None else begin)
-        answer = solve(fixed, lasso, start=start, max_iter=100, tol=_start_tol(problem, rough)).state
-        if rough and answer.fit <= state.fit + _MOST_GAIN:  # the first of wide kernels bring nothing
-            answer = solve(fixed, lasso, start=answer, max_iter=100, tol=_start_tol(problem)).state
-        before, state = state, problem.relearn(answer)
+        start = fixed.with_objective(state if begin is None else begin)
+        answer = solve(
+            fixed, lasso, start=start, max_iter=_MAX_START_ITERATIONS, tol=_start_tol(problem, rough)
+        ).state
+        if rough and answer.fit <= state.fit + _START_NATS:  # the first of wide kernels gain nothing
+            answer = solve(
+                fixed, lasso, start=answer, max_iter=_MAX_START_ITERATIONS, tol=_start_tol(problem)
+            ).state
+        before, state = state, problem.reestimate(answer)
         if problem.kernels and state.likelihood is answer.likelihood:
             break
         change = abs(problem.weight @ (state.curvature - before.curvature))
-        if not problem.kernels and change <= _SAME * (problem.weight @ state.curvature):
+        if not problem.kernels and change <= _CURVATURE_TOLERANCE * (problem.weight @ state.curvature):
             break
     return state

@@ -1,4 +1,4 @@
-"""The two steps that everything is made of."""
+"""One EM step and one Newton step; every solver is made of these."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 from .line_search import backtrack
 from .problem import Problem, State
 
+# Step lengths that a Newton step tries before an EM step takes its place.
 _MAX_TRIALS = 20
 
 
 def em_step(problem: Problem, state: State) -> State:
-    """Return the state after one E-step and one M-step; the objective never drops.
+    """Return the state after one E-step and one M-step; the objective never falls.
 
     Both prior and likelihood are replaced by the Gaussians that touch them, eqs. (6) and (15) of
     [FJ01], and the weighted ridge problem is solved, eq. (16); then the noise variance, eq. (3) of
@@ -27,12 +28,12 @@ def em_step(problem: Problem, state: State) -> State:
 def newton_step(problem: Problem, state: State) -> State:
     """Return the state after one Newton step in the likelihood, halved until the objective rises.
 
-    The prior is replaced by the Gaussian that touches it, the likelihood by the one that osculates.
+    The prior is replaced by the Gaussian that touches it, the likelihood by its second-order expansion.
     """
     metric = None
     if problem.many_rows:
         metric = problem.metric(state) if state.metric is None else state.metric
-        answer = problem.deep_ridge(metric, state)
+        answer = problem.ridge_to_convergence(metric, state)
     else:
         answer = problem.ridge(*problem.laplace_targets(state), state.w)
     dw, db = answer.weights - state.w, answer.intercept - state.b
@@ -48,7 +49,7 @@ def newton_step(problem: Problem, state: State) -> State:
     found = backtrack(at, rises, max_trials=1 if reused else _MAX_TRIALS)
     if found is not None:
         new, step = found
-        return problem.remember(metric, new) if metric is not None and step == 1 else new
+        return problem.reuse_metric(metric, new) if metric is not None and step == 1 else new
     if reused:  # the metric of an earlier state is out of date here
         return newton_step(problem, replace(state, metric=None))
     new = em_step(problem, state)

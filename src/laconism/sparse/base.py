@@ -109,9 +109,9 @@ class SparseBayesBase(KernelModel):
         unbound, prior, solver = self._priors(prepared.n_columns)
         free, kernels = self._free_intercept, self.kernel is not None
         built = prepared.built
-        crowded = kernels and not built.chosen
+        near_duplicates = kernels and not built.chosen
         problems = [
-            Problem(built.design.share(), y, likelihood, prior, weight, free, kernels, crowded)
+            Problem(built.design.share(), y, likelihood, prior, weight, free, kernels, near_duplicates)
             for y in targets
         ]
         starts = self._warm_starts(problems, built.basis, built.centre)

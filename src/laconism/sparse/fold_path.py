@@ -20,7 +20,7 @@ from ..linalg import ridge
 from ..model.tasks import FitData
 from ..priors import GeneralizedGaussian
 from ..solvers import Proximal
-from ..solvers.problem import lifted
+from ..solvers.problem import floor_curvature
 from .base import PreparedDesign, SparseBayesBase
 
 # Nats per observation to which a candidate is solved: far below what folds differ by.
@@ -117,7 +117,7 @@ def log_evidence(model: Any, question: FitData, prepared: PreparedDesign) -> flo
         b = posterior.intercept + float(built.centre[active] @ w)
         f = design.matvec(w) + b
         log_p, _, curvature = likelihood.evaluate(y, f)
-        r = question.weight * lifted(curvature)
+        r = question.weight * floor_curvature(curvature)
         free = model.fit_intercept and not model.penalize_intercept
         variance = prior.variance(w**2)
         answer = ridge(design, r, f, variance, intercept=free)
