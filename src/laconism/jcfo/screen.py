@@ -75,7 +75,7 @@ def _ranking(
         most = float(np.abs(problem.gradient(state)).max())
         for level, part in enumerate(_RATES if most > 0 else ()):
             problem = replace(problem, prior=Laplace(rate=part * most))
-            start = problem.seen(state)
+            start = problem.with_objective(state)
             state = solve(problem, _LASSO, start=start, max_iter=_STEPS, tol=_TOL).state
             new = (state.w != 0) & (entry > level)
             entry[new], size[new] = level, np.maximum(size, np.abs(state.w))[new]
