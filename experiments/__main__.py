@@ -2,6 +2,7 @@
 
 python -m experiments list                            what there is, and how much of it has results
 python -m experiments run NAME... [--quick]           run what has no result yet; NAME may be "all"
+python -m experiments claims [NAME...]                which claims hold, as Markdown
 python -m experiments report                          build/report/index.html and the figures
 
 An interrupted run goes on where it stopped. --quick is small and keeps its results in build/quick.
@@ -25,7 +26,9 @@ def main(argv=None):
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("command", nargs="?", default="list", choices=["list", "run", "report"])
+    parser.add_argument(
+        "command", nargs="?", default="list", choices=["list", "run", "claims", "report"]
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments; all of them is 'all'")
     parser.add_argument("--quick", action="store_true", help="small sizes, few draws")
     parser.add_argument("--jobs", type=int, default=1, help="cells at a time")
@@ -62,6 +65,12 @@ def main(argv=None):
         return 1 if failed else 0
     from . import _report
 
+    if options.command == "claims":
+        papers = _report.gather_all(chosen, folder, quick=options.quick)
+        screen.line(_report.summary_markdown(papers))
+        for paper in papers:
+            screen.line(f"\n{paper['title']}\n\n{_report.claims_markdown(paper)}")
+        return 0
     output = options.output or BUILD / "report"
     for line in _report.write(chosen, folder, output, quick=options.quick):
         screen.line(line)

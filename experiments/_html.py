@@ -16,6 +16,12 @@ NAMES = {
     "percent": "error, %", "train_percent": "training error, %",
 }  # fmt: skip
 METHODS_OF_OURS = ("laconism", "Laconic")
+HOW_TO_READ = (
+    "<p>In the tables below the rows of this library are shaded, and a click on the title of a column "
+    "sorts by it. Means have standard errors (±). In the small pictures a dot is the mean, the line two "
+    "standard errors to each side, the upright stroke the paper's number.</p>"
+)
+VERDICTS_ON_CLAIMS = ("holds", "fails", "cannot be told")
 
 
 def page(papers, pictures, *, rules):
@@ -24,13 +30,13 @@ def page(papers, pictures, *, rules):
     head = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>laconism: the papers, re-run</title><style>{style}</style></head><body>"
-        "<h1>laconism: every table and figure of the papers, re-run</h1>"
-        "<p>Same splits for all methods, means with standard errors, the paper's number beside ours. "
-        "Rows of this library are shaded. Click on a column's title to sort. A dot is the mean, the "
-        "line two standard errors to each side, the upright stroke the paper's number.</p>"
+        f"<title>laconism: the papers, run again</title><style>{style}</style></head><body>"
+        "<h1>The papers, run again</h1>"
+        "<p>laconism implements five papers. Here is which of their claims hold, with all methods "
+        "on the same splits of the data, and then every table and figure beside the paper's "
+        "numbers.</p>"
     )
-    body = [head, overview(papers)]
+    body = [head, claims_of(papers), overview(papers), HOW_TO_READ]
     for paper in papers:
         body.append(f'<h2 id="{paper["name"]}">{escape(paper["title"])}</h2>')
         body.append(f'<p class="soft">{escape(paper["paper"])}</p>')
@@ -41,6 +47,41 @@ def page(papers, pictures, *, rules):
     body.append(f'<h2 id="rules">The rules of the verdicts</h2><pre>{escape(rules.strip())}</pre>')
     body.append(f'<p class="soft">{escape(versions(papers))}</p><script>{script}</script></body></html>')
     return "\n".join(body)
+
+
+def claims_of(papers):
+    """Return what the papers state, each sentence with its verdict: a count, then a table per paper."""
+    every = [one for paper in papers for one in paper["sentences"]]
+    told = [one for one in every if one["verdict"] != MISSING]
+    counts = {word: sum(one["verdict"] == word for one in told) for word in VERDICTS_ON_CLAIMS}
+    parts = [
+        "<h2>Claims</h2>",
+        f"<p>Of {len(told)} claims <b>{counts['holds']} hold</b>, <b>{counts['fails']} fail</b> and "
+        f"<b>{counts['cannot be told']} cannot be told</b>. A claim holds if every comparison behind it "
+        "holds by more than two standard errors, and fails if at least one is reversed by as much "
+        '(<a href="#rules">the rules</a>).</p>',
+    ]
+    for paper in papers:
+        if not paper["sentences"]:
+            continue
+        parts.append(f'<h3><a href="#{paper["name"]}">{escape(paper["title"])}</a></h3>')
+        rows = []
+        for one in paper["sentences"]:
+            link = f'<a href="#{anchor(paper, one["place"])}">{escape(one["place"])}</a>'
+            why = f'<div class="soft">{escape(one["why"])}</div>' if one["why"] else ""
+            share = one["holds"] / one["comparisons"] if one["comparisons"] else None
+            rows.append(
+                [
+                    (escape(one["text"]) + why, one["text"]),
+                    (badge(one["verdict"]), one["verdict"]),
+                    (f"{one['holds']} of {one['comparisons']}", share),
+                    (str(one["reversed"]) if one["reversed"] else "", one["reversed"]),
+                    (link, one["place"]),
+                ]
+            )
+        head = ["claim", "verdict", "comparisons that hold", "reversed", "place"]
+        parts.append(table(head, rows, numeric=(2, 3), kind="claims"))
+    return "\n".join(parts)
 
 
 def overview(papers):
@@ -66,7 +107,7 @@ def overview(papers):
     )
     count = f"<p>Of {len(words)} tables and figures {good} are reproduced or better, {none} are not, "
     count += "of the others some numbers and claims are.</p>"
-    return "<h2>Verdicts</h2>" + count + table(["paper", "place", "verdict", "what"], rows)
+    return "<h2>Tables and figures</h2>" + count + table(["paper", "place", "verdict", "what"], rows)
 
 
 def place_section(paper, place, told, pictures):
@@ -127,7 +168,13 @@ def number_table(paper, place, told):
     if not lines:
         return ""
     head = ["data", "method", "metric", "paper", "here", "±", "draws", "", "verdict"]
-    return table(head, [cells for cells, _ in lines], [ours for _, ours in lines], numeric=(3, 4, 5, 6))
+    return table(
+        head,
+        [cells for cells, _ in lines],
+        [ours for _, ours in lines],
+        numeric=(3, 4, 5, 6),
+        kind="numbers",
+    )
 
 
 def claim_table(claims):
@@ -155,7 +202,7 @@ def claim_table(claims):
     return table(head, rows, numeric=(4, 5, 6))
 
 
-def table(head, rows, ours=None, numeric=()):
+def table(head, rows, ours=None, numeric=(), kind=""):
     """Return a table that sorts; a cell is its HTML and the value it sorts by."""
     titles = "".join(
         f"<th><button type=button>{escape(title)}</button></th>" if title else "<th></th>"
@@ -169,7 +216,7 @@ def table(head, rows, ours=None, numeric=()):
         )
         lines.append(f"<tr{' class=ours' if ours and ours[k] else ''}>{cells}</tr>")
     return (
-        f'<div class="scroll"><table class="sort"><thead><tr>{titles}</tr></thead>'
+        f'<div class="scroll"><table class="{f"sort {kind}".strip()}"><thead><tr>{titles}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
@@ -205,7 +252,7 @@ def badge(word):
     """Return a verdict in its colour."""
     if word in ("reproduced", "better", "holds"):
         kind = "good"
-    elif word in ("not reproduced", "reversed"):
+    elif word in ("not reproduced", "reversed", "fails"):
         kind = "bad"
     else:
         kind = "mid"
@@ -228,10 +275,12 @@ def digits(value):
 
 
 def prose(markdown):
-    """Return the few kinds of Markdown that our READMEs use as HTML."""
+    """Return the few kinds of Markdown that our READMEs use as HTML; the page has the tables already."""
     blocks = []
     for block in re.split(r"\n\s*\n", markdown.strip()):
         lines = block.splitlines()
+        if lines[0].startswith("|"):
+            continue
         if lines[0].startswith("#"):
             blocks.append(f"<p><b>{inline(lines[0].lstrip('# '))}</b></p>")
             lines = lines[1:]
@@ -246,8 +295,9 @@ def prose(markdown):
 
 
 def inline(text):
-    """Return text with its code marked."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    """Return text with its code marked; links to files of the repository become their words."""
+    words = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", text)
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(words))
 
 
 def versions(papers):

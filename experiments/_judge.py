@@ -15,6 +15,9 @@ A claim      "A is better than B" is a paired comparison on the same draws: the 
              more than 2 s, and otherwise it is "too noisy to tell".
              (A quarter of an accuracy is a quarter of what it lacks to 100. Where one draw has no
              standard error, as for a count of kernels, the bare difference decides.)
+A sentence   of the paper is often about several data sets and rivals: one comparison for each. It
+             "holds" if it holds in every comparison, "fails" if at least one is reversed, and otherwise
+             it "cannot be told": the draws do not suffice to see the difference.
 A place      (a table or a figure) is judged by the numbers of the paper's own method and the claims of
              the paper: "reproduced" if every number is reproduced or better and every claim holds,
              "better" if at least half of its numbers are better besides, "not reproduced" if nothing is,
@@ -28,6 +31,7 @@ from statistics import fmean, stdev
 REPRODUCED, BETTER, NOT = "reproduced", "better", "not reproduced"
 HOLDS, UNSEEN, REVERSED = "holds", "no difference seen", "reversed"
 NOISY = "too noisy to tell"
+FAILS, OPEN = "fails", "cannot be told"
 MISSING = "not measured"
 # Two standard errors: nineteen times of twenty.
 WIDTH = 2.0
@@ -130,6 +134,16 @@ def paired(ours, theirs, metric, better="smaller"):
     if len(gains) > 1:
         return Estimate(fmean(gains), stdev(gains) / math.sqrt(len(gains)), len(gains))
     return Estimate(gains[0], _mcnemar(ours[seeds[0]], theirs[seeds[0]], metric), 1)
+
+
+def judge_sentence(claims):
+    """Return the verdict on a sentence of the paper from those on its comparisons."""
+    words = [one.verdict for one in claims if one.verdict != MISSING]
+    if not words:
+        return MISSING
+    if REVERSED in words:
+        return FAILS
+    return HOLDS if set(words) == {HOLDS} else OPEN
 
 
 def judge_place(numbers, claims):

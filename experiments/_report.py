@@ -9,13 +9,18 @@ from ._declare import HERE, RESULTS, expected, load
 
 def write(names, folder, output, *, quick=False):
     """Write ``index.html`` and the figures; return lines for the terminal."""
-    papers = sorted((gather(name, folder, quick=quick) for name in names), key=lambda one: one["order"])
+    papers = gather_all(names, folder, quick=quick)
     figures = (folder if folder == RESULTS else output) / "figures"
     pictures = {paper["name"]: draw(paper, figures) for paper in papers}
     output.mkdir(parents=True, exist_ok=True)
     page = output / "index.html"
     page.write_text(_html.page(papers, pictures, rules=_judge.__doc__), encoding="utf-8")
     return [*(line for paper in papers for line in lines(paper)), f"report: {page}"]
+
+
+def gather_all(names, folder, *, quick=False):
+    """Return what the report says about each experiment, in the order of the papers."""
+    return sorted((gather(name, folder, quick=quick) for name in names), key=lambda one: one["order"])
 
 
 def gather(name, folder, *, quick=False):
@@ -48,12 +53,68 @@ def gather(name, folder, *, quick=False):
         "order": paper.order,
         "title": experiment.TITLE,
         "paper": paper.paper,
+        "sentences": sentences(claims),
         "places": places,
         "rows": rows,
         "metrics": metrics(experiment, paper),
         "experiment": experiment,
         "readme": (HERE / name / "README.md").read_text(encoding="utf-8"),
     }
+
+
+def sentences(claims):
+    """Return what the paper states, sentence by sentence, each with its verdict and comparisons."""
+    grouped = {}
+    for claim, told in claims:
+        if claim.counts:
+            grouped.setdefault((claim.place, claim.text), []).append((claim, told))
+    found = []
+    for (place, text), pairs in grouped.items():
+        words = [told.verdict for _, told in pairs]
+        failed = [claim.why for claim, told in pairs if _failed(told) and claim.why]
+        found.append(
+            {
+                "place": place,
+                "text": text,
+                "verdict": _judge.judge_sentence([told for _, told in pairs]),
+                "holds": words.count(_judge.HOLDS),
+                "reversed": words.count(_judge.REVERSED),
+                "comparisons": len(words) - words.count(_judge.MISSING),
+                "why": " ".join(dict.fromkeys(failed)),
+            }
+        )
+    return found
+
+
+def claims_markdown(paper):
+    """Return the table of claims that opens the README of an experiment."""
+    lines = ["| claim | place | verdict | comparisons |", "|---|---|---|---|"]
+    lines += [
+        f"| {one['text']} | {one['place']} | **{one['verdict']}** | {comparisons(one)} |"
+        for one in paper["sentences"]
+    ]
+    return "\n".join(lines)
+
+
+def summary_markdown(papers):
+    """Return how many claims of each paper hold: the table that opens the README of the folder."""
+    words = (_judge.HOLDS, _judge.FAILS, _judge.OPEN)
+    lines = ["| paper | claims | hold | fail | cannot be told |", "|---|---|---|---|---|"]
+    for paper in papers:
+        verdicts = [one["verdict"] for one in paper["sentences"]]
+        counts = " | ".join(str(verdicts.count(word)) for word in words)
+        lines.append(f"| [{paper['title']}]({paper['name']}/README.md) | {len(verdicts)} | {counts} |")
+    return "\n".join(lines)
+
+
+def comparisons(sentence):
+    """Return in words what the verdict on a sentence was made of."""
+    total, good, bad = (sentence[key] for key in ("comparisons", "holds", "reversed"))
+    rest = total - good - bad
+    parts = [(good, "hold" if good > 1 else "holds"), (bad, "reversed"), (rest, "undecided")]
+    if total <= 1:
+        return ""
+    return ", ".join(f"{count} {word}" for count, word in parts if count) + f" of {total}"
 
 
 def metrics(experiment, paper):
@@ -94,10 +155,11 @@ def draw(paper, figures):
 
 
 def lines(paper):
-    """Return one line per table or figure."""
-    return [
-        f"{paper['name']:<22} {place:<12} {told['verdict']}" for place, told in paper["places"].items()
-    ]
+    """Return one line per claim, then one per table or figure."""
+    name = paper["name"]
+    claims = [f"{name:<22} {one['verdict']:<15} {one['text']}" for one in paper["sentences"]]
+    places = [f"{name:<22} {place:<15} {told['verdict']}" for place, told in paper["places"].items()]
+    return [*claims, *places]
 
 
 def place_of(stem):

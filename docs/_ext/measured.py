@@ -5,6 +5,7 @@ A page writes ``{measured} name`` and gets what the function of that name return
 """
 
 import importlib.util
+import re
 
 import tradeoffs
 from benchmarks import _report
@@ -91,13 +92,19 @@ def papers():
             "and writes what it finds to `experiments/results`.*"
         )
     from experiments._declare import names
-    from experiments._report import gather
+    from experiments._report import gather_all, summary_markdown
 
-    return "\n".join(_paper(gather(name, results), results / "figures") for name in names())
+    told = gather_all(names(), results)
+    summary = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", summary_markdown(told)) + "\n"
+    return "\n".join([summary, *(_paper(one, results / "figures") for one in told)])
 
 
 def _paper(told, folder):
+    from experiments._report import claims_markdown
+
     parts = [f"## {told['title']}\n\n{told['paper']}\n"]
+    if told["sentences"]:
+        parts.append(f"### Claims\n\n{claims_markdown(told)}\n\n### Tables and figures\n")
     body = [[place, about["caption"], about["verdict"]] for place, about in told["places"].items()]
     parts.append(words(("place", "what", "verdict"), body))
     for place, about in told["places"].items():

@@ -48,7 +48,8 @@ WIDTHS, DRAWS = {"sinc": 3.0, "boston": 5.0}, {"sinc": 25, "boston": 20}
 LINEAR = ("laconism EM", "laconism", "LassoCV", "ARDRegression")
 SHRINKERS = ("laconism EM", "laconism", "LassoCV", "Lasso, GCV", "best subset", "ARDRegression")
 MACHINES = (
-    "laconism EM", "laconism", "LaconicRegressor", "laconism RVM", "laconism VRVM", "SVR", "GaussianProcess",
+    "laconism EM", "laconism", "LaconicRegressor", "laconism RVM", "laconism VRVM", "SVR",
+    "GaussianProcess",
 )  # fmt: skip
 
 

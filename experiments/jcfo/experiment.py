@@ -50,8 +50,8 @@ OTHER_METHODS = ("laconism JCFO", "laconism EM", "laconism RVM", "GaussianProces
 GENES = {"colon": range(62), "leukemia": range(72)}
 GENE_METHODS = (
     "laconism JCFO, linear", "laconism JCFO, quadratic", "laconism JCFO, linear, screened outside",
-    "laconism SPR, no kernel", "laconism SPR, linear", "laconism SPR, quadratic", "laconism RVM, no kernel",
-    "AdaBoost", "SVC, linear", "SVC, quadratic", "LogisticRegression",
+    "laconism SPR, no kernel", "laconism SPR, linear", "laconism SPR, quadratic",
+    "laconism RVM, no kernel", "AdaBoost", "SVC, linear", "SVC, quadratic", "LogisticRegression",
 )  # fmt: skip
 
 

@@ -72,8 +72,8 @@ def test_an_unknown_experiment_is_refused_with_those_there_are(capsys):
 def test_every_table_and_figure_is_declared(name):
     assert sorted(expected(name).places) == sorted(PLACES[name])
     readme = (ROOT / "experiments" / name / "README.md").read_text()
-    for heading in ("## What was assumed", "## Chosen after a first look", "## What was found"):
-        assert heading in readme
+    headings = ["## Claims", "## Assumptions", "## Changed after results were seen"]
+    assert re.findall(r"^## .*$", readme, re.MULTILINE) == headings
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -100,6 +100,15 @@ def test_cells_are_different_and_numbers_and_claims_are_about_them(name):
         assert (claim.kind == "within") == (claim.value is not None) == (not claim.theirs)
         if claim.theirs:
             assert (claim.place, claim.data, claim.theirs) in known, claim
+
+
+def test_the_documents_open_with_the_claims_as_they_are_judged():
+    papers = _report.gather_all(NAMES, ROOT / "experiments" / "results")
+    for paper in papers:
+        readme = (ROOT / "experiments" / paper["name"] / "README.md").read_text(encoding="utf-8")
+        assert _report.claims_markdown(paper) in readme, "python -m experiments claims prints the table"
+    readme = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
+    assert _report.summary_markdown(papers) in readme
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -400,6 +409,20 @@ def test_a_place_is_judged_by_all_it_holds():
     assert _judge.judge_place(told("reproduced"), told("too noisy to tell")) == "partly: 1 of 2"
 
 
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        (["holds", "holds"], "holds"),
+        (["holds", "reversed", "no difference seen"], "fails"),
+        (["holds", "too noisy to tell"], "cannot be told"),
+        (["not measured", "holds"], "holds"),
+        (["not measured"], "not measured"),
+    ],
+)
+def test_a_sentence_is_judged_by_all_its_comparisons(words, verdict):
+    assert _judge.judge_sentence([_judge.Judgement(word) for word in words]) == verdict
+
+
 def test_one_draw_of_the_paper_may_be_far_from_our_mean():
     rows = rows_of("A", [0.19, 0.21, 0.19, 0.21, 0.2])  # standard error .0045, deviation .01
     number = Number("table 1", "d", "A", "error", Decimal("0.185"))
@@ -464,7 +487,7 @@ def test_the_report_opens_in_a_browser(quick, tmp_path, width, scheme):
     script = """<script>
     window.addEventListener('error', function (e) { document.body.dataset.error = e.message; });
     window.addEventListener('load', function () {
-      var table = document.querySelectorAll('table.sort')[1];
+      var table = document.querySelector('table.numbers');
       var button = table.querySelectorAll('th')[4].querySelector('button');
       button.click();
       button.click();
