@@ -7,7 +7,6 @@ import http.server
 import inspect
 import json
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -17,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 import laconism
+from browser import browse
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -30,7 +30,6 @@ NEEDS = {
     "displays": ["matplotlib"],
 }
 OFFERS = {"persistence": "save", "onnx": "to_onnx"}
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @pytest.fixture(scope="module")
@@ -279,30 +278,11 @@ document.querySelectorAll("iframe").forEach(frame => { frame.onload = function (
 }; });
 </script>"""
 FRAME = '<iframe style="border:0;width:{width}px;height:900px" src="/{page}"></iframe>'
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-dev-shm-usage",
-    "--enable-logging=stderr",
-    "--proxy-server=127.0.0.1:9",  # nobody is there: what is not on this machine cannot be had
-    "--virtual-time-budget=10000",
-    "--window-size=1400,1000",
-    "--dump-dom",
-]
 
 
 @pytest.fixture(scope="module")
 def look(site, tmp_path_factory):
     """Open a page in a browser without network; return what is seen at each width."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        pytest.skip("There is no Chromium to open the site with.")
     missed = []
 
     class Server(http.server.SimpleHTTPRequestHandler):
@@ -331,11 +311,10 @@ def look(site, tmp_path_factory):
 
     def see(page):
         missed.clear()
-        profile = f"--user-data-dir={tmp_path_factory.mktemp('browser')}"
         address = f"http://127.0.0.1:{server.server_port}/probe/{page}"
-        done = subprocess.run(
-            [browser, *FLAGS, profile, address], capture_output=True, text=True, timeout=120, check=False
-        )
+        # Nobody is at the proxy: what is not on this machine cannot be had.
+        closed = ("--proxy-server=127.0.0.1:9", "--window-size=1400,1000")
+        done = browse(address, tmp_path_factory.mktemp("browser"), *closed, time_ms=10_000)
         found = [
             json.loads(html.unescape(text))
             for text in re.findall(r'<pre class="seen">(.*?)</pre>', done.stdout)

@@ -4,7 +4,6 @@ import csv
 import importlib.util
 import math
 import re
-import shutil
 import subprocess
 import sys
 from decimal import Decimal
@@ -23,6 +22,8 @@ from experiments import __main__ as command  # noqa: E402
 from experiments import _html, _judge, _report, _run, _store  # noqa: E402
 from experiments._declare import Cell, Claim, Number, expected, load, names  # noqa: E402
 from experiments._screen import Screen  # noqa: E402
+
+from browser import browse  # noqa: E402
 
 NAMES = ["adaptive_sparseness", "digits", "generalized_gaussian", "grid_rvm", "jcfo", "sparse_probit"]
 # Every table and figure that has to have a verdict.
@@ -123,7 +124,18 @@ def test_rivals_see_the_same_draws(name):
 # ---- quick runs ------------------------------------------------------------------------------------
 
 
-def test_quick_runs_end_within_their_bands(quick):
+@pytest.mark.slow
+def test_the_quick_run_and_its_report(quick, tmp_path):
+    """One test, so that one worker makes the run and no other repeats it."""
+    end_within_their_bands(quick)
+    a_finished_cell_is_never_run_again(quick)
+    rows_say_what_they_hang_on(quick)
+    the_report_needs_nothing_but_itself(quick)
+    for width, scheme in ((1200, "light"), (400, "dark")):
+        opens_in_a_browser(quick, tmp_path / scheme, width, scheme)
+
+
+def end_within_their_bands(quick):
     for name in NAMES:
         experiment = load(name)
         path = quick / f"{name}.csv"
@@ -145,13 +157,13 @@ def test_every_number_has_a_band():
         assert set(experiment.METRICS) - told <= set(experiment.BANDS) | told
 
 
-def test_a_finished_cell_is_never_run_again(quick):
+def a_finished_cell_is_never_run_again(quick):
     before = {path.name: path.read_bytes() for path in quick.glob("*.csv")}
     assert command.main(["run", "digits", "--quick", "--results", str(quick)]) == 0
     assert {path.name: path.read_bytes() for path in quick.glob("*.csv")} == before
 
 
-def test_rows_say_what_they_hang_on(quick):
+def rows_say_what_they_hang_on(quick):
     with (quick / "sparse_probit.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
@@ -459,7 +471,7 @@ def test_every_place_has_a_verdict_from_the_tracked_results(tmp_path):
             assert told["claims"] or told["numbers"]
 
 
-def test_the_report_needs_nothing_but_itself(quick):
+def the_report_needs_nothing_but_itself(quick):
     page = (quick / "report" / "index.html").read_text(encoding="utf-8")
     for name, places in PLACES.items():
         for place in places:
@@ -474,16 +486,11 @@ def test_text_of_the_results_cannot_become_markup():
     assert "&lt;b&gt;" in _html.badge("<b>")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (400, "dark")])
-def test_the_report_opens_in_a_browser(quick, tmp_path, width, scheme):
-    browser = next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
-    if browser is None:
-        pytest.skip("There is no Chromium here to open the report in.")
+def opens_in_a_browser(quick, folder, width, scheme):
+    folder.mkdir()
     page = quick / "report" / "index.html"
     # A copy that sorts a table, looks for what sticks out, and leaves what it found in the document.
-    probe = tmp_path / "probe.html"
+    probe = folder / "probe.html"
     script = """<script>
     window.addEventListener('error', function (e) { document.body.dataset.error = e.message; });
     window.addEventListener('load', function () {
@@ -499,18 +506,8 @@ def test_the_report_opens_in_a_browser(quick, tmp_path, width, scheme):
     });</script>"""
     text = page.read_text(encoding="utf-8")
     probe.write_text(text.replace("<style>", script + "<style>", 1), encoding="utf-8")
-    flags = [
-        "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-sync", "--disable-background-networking", "--disable-component-update",
-        f"--window-size={width},900", f"--user-data-dir={tmp_path / 'profile'}",
-        "--enable-logging=stderr", "--virtual-time-budget=2000",
-    ]  # fmt: skip
-    if scheme == "dark":
-        flags.append("--force-dark-mode")
-    done = subprocess.run(
-        [browser, *flags, "--dump-dom", probe.as_uri()],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    dark = ["--force-dark-mode"] if scheme == "dark" else []
+    done = browse(probe.as_uri(), folder / "profile", f"--window-size={width},900", *dark)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "CONSOLE" not in done.stderr
     body = re.search(r"<body([^>]*)>", done.stdout)[1]
