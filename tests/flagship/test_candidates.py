@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,10 +12,12 @@ from laconism import LaconicClassifier, LaconicRegressor
 from laconism.basis import KernelBasis
 from laconism.cli.rivals import contenders
 from laconism.design import DenseDesign
-from laconism.flagship.reference import FeatureMap, Reference, fit_scale_and_shift
+from laconism.flagship.reference import FeatureMap, Reference
 from laconism.interop import load, save
+from laconism.judging.calibrate import fit_scale_and_shift
+from laconism.judging.left_out import leave_one_out
 from laconism.kernels import RBF, Matern
-from laconism.laplace.shared_precision import fit_shared, leave_one_out, row_products
+from laconism.laplace.shared_precision import fit_shared, row_products
 from laconism.likelihoods import Logistic, Probit
 from laconism.priors import Jeffreys
 from laconism.solvers import Problem
@@ -307,13 +308,12 @@ def test_stretch_and_shift_are_the_best_around():
         away = 0.5 * (np.log(s) / 0.6) ** 2 + 0.5 * ((shift - (1 - s) * b) / (0.5 * deviation)) ** 2
         return raw.stretched(s, shift).left_out(problem.y).sum() - away
 
-    s, shift = fit_scale_and_shift(problem, raw)
+    rows = (problem.y, raw.left_m, raw.left_v, problem.weight, raw.likelihood)
+    s, shift = fit_scale_and_shift(*rows, b, free_intercept=True, dense=True)
     assert s > 1.2
     for factor, more in [(0.99, 0.0), (1.01, 0.0), (1.0, 0.02), (1.0, -0.02)]:
         assert nats(s * factor, shift + more) < nats(s, shift)
-    s, shift = fit_scale_and_shift(
-        replace(problem, intercept=False), replace(raw, posterior=replace(raw.posterior, intercept=0.0))
-    )
+    s, shift = fit_scale_and_shift(*rows, 0.0, free_intercept=False, dense=True)
     assert shift == 0
 
 

@@ -46,10 +46,11 @@ from laconism.flagship.reference import FeatureMap, Reference
 from laconism.flagship.score_grid import Search
 from laconism.flagship.wide import shrinkage
 from laconism.judging.duplicates import merge_near_duplicates
+from laconism.judging.left_out import leave_one_out
 from laconism.kernels import RBF
 from laconism.laplace.first_precision import first_precision
 from laconism.laplace.mode import find_mode
-from laconism.laplace.shared_precision import fit_shared, leave_one_out, row_products
+from laconism.laplace.shared_precision import fit_shared, row_products
 from laconism.likelihoods import Gaussian, Logistic, Probit
 from laconism.posterior import GaussianPosterior
 from laconism.priors import Jeffreys

@@ -9,9 +9,10 @@ from laconism.cli.inspect import _sizes
 from laconism.design import DenseDesign
 from laconism.flagship.projection import Projection
 from laconism.flagship.reference import FeatureMap, Reference
-from laconism.flagship.wide import folds, unseen_rows
+from laconism.flagship.wide import unseen_rows
 from laconism.flagship.wide_projection import WideProjection, left_out_by_size
 from laconism.inspection import ProjectionDisplay
+from laconism.judging.folds import tenths
 from laconism.likelihoods import Gaussian, Probit
 from laconism.priors import Jeffreys
 from laconism.solvers import Problem
@@ -176,7 +177,7 @@ def test_rows_are_left_out_for_good(intercept):
     left = left_out_by_size(reference, problem, DenseDesign(X), r, elsewhere, part, [5, 60])
     Z = problem.design.matrix
     scaled = reference.coordinates.standardise(X)
-    for out in folds(problem, Z):
+    for out in tenths(Z, problem.y):
         stay = np.setdiff1d(np.arange(25), out)
         K = reference.unseen * scaled @ scaled.T
         S = np.linalg.inv(K[np.ix_(stay, stay)] + reference.likelihood.variance * np.eye(stay.size))

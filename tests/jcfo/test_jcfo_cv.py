@@ -11,8 +11,10 @@ from laconism.datasets import make_ripley
 from laconism.jcfo import rate_search as _jcfo_search
 from laconism.jcfo.rate_search import JCFOCandidate, Rates, _go_no_lower, steps, walk
 from laconism.jcfo.search import relax
-from laconism.judging.row_scores import AS_THEY_ARE, RowScores
+from laconism.judging.race import drop_dominated
+from laconism.judging.row_scores import UNIT_FACTOR, RowScores
 from laconism.judging.trials import Trial, Tried
+from laconism.model.search import choose
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +77,7 @@ def test_for_predictions_a_step_has_to_win_nats():
     for gain, best in ((1.9, 0), (2.1, 1)):  # a step is two nats
         scores = np.array([0.0, gain, gain + 1.5]) / 40
         found = [[Trial(score, 2, 0.0, 0.0)] * 2 for score in scores]
-        assert model._best(found, handicap, 0.0) == best
+        assert choose(found, handicap=handicap, one_standard_error=model.one_standard_error) == best
     # Who asks for candidates, another kernel, score or aim gets what the folds say.
     for settings in (
         {"selection_rates": [0.5, 2.0]},
@@ -140,7 +142,7 @@ def test_the_chosen_model_is_the_end_of_the_path_on_all_rows(data):
     question = template._ask(template._fit_data(X, y, None))
     grid = [Rates("auto", 2.0, rate) for rate in (2.0, 1.0, 0.3)]
     grid += [Rates("auto", 8.0, rate) for rate in (8.0, 1.0, 0.3)]
-    runners = [JCFOCandidate(rates, 0.0, runs=rates.params == model.best_params_) for rates in grid]
+    runners = [JCFOCandidate(rates, runs=rates.params == model.best_params_) for rates in grid]
     ((_, (found,)),) = walk(template, question, runners)
     assert model.best_estimator_.objective_ == found.answer.value
 
@@ -175,20 +177,22 @@ def test_prices_of_a_weight_that_make_it_worse_are_not_lowered_further():
     grid = [Rates("auto", 2.0, rate) for rate in (2.0, 1.0, 0.3, 0.1)] + [Rates("auto", 4.0, 4.0)]
     noise = np.tile([-1.0, 1.0], 25)
     for worse, goes_on in ((0.3, False), (0.03, True)):
-        runners = [JCFOCandidate(rates, 0.0) for rates in grid]
+        runners = [JCFOCandidate(rates) for rates in grid]
         runners[0].tried.append(tried(np.full(50, -0.5)))
         runners[1].tried.append(tried(-0.5 - worse - 0.3 * noise))
-        _go_no_lower(runners[1], runners, AS_THEY_ARE)
+        _go_no_lower(runners[1], runners, UNIT_FACTOR)
         assert [runner.runs for runner in runners] == [True, True, goes_on, goes_on, True]
 
 
 def test_a_handicap_counts_in_the_race():
     one, other = (
-        JCFOCandidate(Rates("auto", rate, rate), nats) for rate, nats in ((1.0, 0.0), (2.0, 0.2))
+        JCFOCandidate(Rates("auto", rate, rate), handicap=nats)
+        for rate, nats in ((1.0, 0.0), (2.0, 0.2))
     )
     for runner in (one, other):
         runner.tried.append(tried(np.full(20, -0.5)))
-    np.testing.assert_allclose(one.log_p(AS_THEY_ARE) - other.log_p(AS_THEY_ARE), 0.2)
+    drop_dominated([one, other], UNIT_FACTOR, 20.0, 0.0)
+    assert (one.runs, other.runs) == (True, False)
 
 
 def test_of_candidates_that_do_not_run_only_the_way_is_walked(data, monkeypatch):
@@ -202,7 +206,7 @@ def test_of_candidates_that_do_not_run_only_the_way_is_walked(data, monkeypatch)
     model = JCFOClassifier()
     question = model._ask(model._fit_data(data[0][:60], data[1][:60], None))
     grid = [Rates("auto", rate, weight) for rate in (2.0, 4.0, 8.0) for weight in (rate, 1.0, 0.3)]
-    runners = [JCFOCandidate(rates, 0.0, runs=rates == (("auto", 4.0, 1.0))) for rates in grid]
+    runners = [JCFOCandidate(rates, runs=rates == (("auto", 4.0, 1.0))) for rates in grid]
     assert [runner.rates for runner, _ in walk(model, question, runners)] == [("auto", 4.0, 1.0)]
     assert asked == [1.0]
 

@@ -7,7 +7,8 @@ from sklearn.linear_model import BayesianRidge
 
 from laconism import GridRVMRegressor, JCFORegressor, RVMRegressor, SparseBayesRegressor
 from laconism.design import DenseDesign
-from laconism.judging.press import Own, PressResiduals, _alone
+from laconism.judging.calibrate import press_noise
+from laconism.judging.left_out import OwnKernelPart, PressResiduals, _own_part
 from laconism.kernels import RBF
 from laconism.laplace.signal_to_noise import expected_noise
 from laconism.likelihoods import Gaussian as GaussianNoise
@@ -76,7 +77,7 @@ def test_a_row_is_left_out_as_if_it_had_not_been_there(intercept):
 
     everything = posterior(np.arange(12))
     m, v = everything.latent(Phi)
-    own = Own(source, np.arange(4), part)
+    own = OwnKernelPart(source, np.arange(4), part)
     found = PressResiduals.of(everything, noise, own, X, Phi[source], y - m, v, weight)
     for i in range(12):
         copies = (X[i] == X).all(axis=1)
@@ -93,22 +94,21 @@ def test_what_only_a_kernel_can_say_at_its_own_row():
     rng = np.random.default_rng(5)
     X = rng.uniform(size=(12, 2))
     K = RBF(3.0)(X, X)
-    part = _alone(K)
+    part = _own_part(K)
     for i in range(12):
         others = np.delete(np.arange(12), i)
         missed = K[i, i] - K[i, others] @ np.linalg.solve(K[np.ix_(others, others)], K[others, i])
         assert part[i] == pytest.approx(missed, rel=1e-3, abs=1e-8)
-    np.testing.assert_allclose(_alone(RBF(1e6)(X, X)), 1.0)
-    assert _alone(RBF(1e-4)(X, X)).max() < 1e-6
+    np.testing.assert_allclose(_own_part(RBF(1e6)(X, X)), 1.0)
+    assert _own_part(RBF(1e-4)(X, X)).max() < 1e-6
 
 
 def test_errors_are_as_large_as_they_claim():
     rng = np.random.default_rng(0)
     error, variance, weight = rng.normal(size=50), rng.uniform(size=50), rng.uniform(size=50)
-    unseen = PressResiduals(error, variance)
-    noise = unseen.noise(1e-6, weight)
+    noise = press_noise(error, variance, weight, 1e-6)
     assert weight @ (error**2 / (noise + variance)) == pytest.approx(weight.sum())
-    assert unseen.noise(2 * noise, weight) == 2 * noise
+    assert press_noise(error, variance, weight, 2 * noise) == 2 * noise
 
 
 @pytest.mark.parametrize("kind", [SparseBayesRegressor, RVMRegressor])

@@ -8,7 +8,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_te
 from sklearn.svm import SVC
 
 from laconism import LaconicClassifier
-from laconism.model.multiclass import couple, fit_coupling
+from laconism.judging.calibrate import fit_coupling
+from laconism.model.multiclass import couple
 
 
 def answers(n=200, classes=4, seed=0):

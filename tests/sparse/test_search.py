@@ -28,12 +28,12 @@ from laconism.datasets import (
 from laconism.inspection import SparsityPathDisplay
 from laconism.jcfo import rate_search as _jcfo_search
 from laconism.judging.folds import draw_folds
-from laconism.judging.race import SparseCandidate, drop_dominated
-from laconism.judging.row_scores import AS_THEY_ARE, RowScores
+from laconism.judging.race import drop_dominated
+from laconism.judging.row_scores import UNIT_FACTOR, RowScores
 from laconism.judging.trials import Data, Trial, Tried
 from laconism.priors import GeneralizedGaussian
 from laconism.sparse import search as _search
-from laconism.sparse.candidates import width_grid
+from laconism.sparse.candidates import SparseCandidate, width_grid
 
 SHAPES = [0.5, 1.0, 2.0]
 
@@ -193,7 +193,7 @@ def race(rows, kept, weight, unseen=0.0):
     runners = [SparseCandidate(GeneralizedGaussian(), None) for _ in rows]
     for runner, own, many in zip(runners, rows, kept, strict=True):
         runner.tried.append(Tried(RowScores(own[None], weight), Trial(0.0, many, 0.0, 0.0), []))
-    drop_dominated(runners, AS_THEY_ARE, 2 * weight.sum(), np.log(5), unseen)
+    drop_dominated(runners, UNIT_FACTOR, 2 * weight.sum(), np.log(5), unseen)
     return [runner.runs for runner in runners]
 
 

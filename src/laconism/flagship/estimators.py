@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._protocols import Array, Likelihood
+from ..judging.calibrate import fit_coupling
 from ..likelihoods import Student
-from ..model.multiclass import answers, couple, fit_coupling, log_proba_of
+from ..model.multiclass import answers, couple, log_proba_of
 from ..model.predictions import BinaryPredictions, GaussianPredictions
 from ..model.tasks import NOISES, Labels, Values
 from ..posterior import GaussianPosterior

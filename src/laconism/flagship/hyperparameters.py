@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
+from ..judging.rows import canonical_order, evenly_spaced
 from ..likelihoods import Binary
 from .ard import evidence_feature_weights, has_evidence
 from .kernel_family import KernelFamily, ReferenceFeatures
@@ -178,16 +179,10 @@ def _weights_of(search_on: Callable[[Index], Search], point: Point, unit: Array,
 def search_rows(X: Any, n_outputs: int) -> tuple[Index, Index]:
     """Return rows to search with and rows to end with, in an order that does not depend on theirs."""
     enough = _MOST_ROWS * min(1.0, _MANY_OUTPUTS / n_outputs) ** (1 / 3)
-    direction = np.random.default_rng(0).normal(size=X.shape[1])
-    order = np.argsort(X @ direction, kind="stable")
-
-    def at_even_steps(most: float) -> Index:
-        few = min(X.shape[0], round(most))
-        return np.asarray(order[np.linspace(0, X.shape[0] - 1, few).astype(np.intp)])
-
-    few = at_even_steps(enough)
+    order = canonical_order(X)
+    few = evenly_spaced(order, round(enough))
     worth = X.shape[0] >= _WORTH * few.size
-    return few, at_even_steps(_MORE * enough) if worth else few
+    return few, evenly_spaced(order, round(_MORE * enough)) if worth else few
 
 
 def gradient_feature_weights(search: Search, point: Point, unit: Array) -> Array:

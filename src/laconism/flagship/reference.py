@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import brentq, minimize
 
 from .._protocols import Array, Index, Kernel, Likelihood
 from ..basis import KernelBasis
+from ..judging.left_out import leave_one_out
 from ..laplace.mode import Mode
-from ..laplace.shared_precision import fit_shared, leave_one_out
+from ..laplace.shared_precision import fit_shared
 from ..likelihoods import Binary, Gaussian, Student
 from ..linalg import Triangle, as_dense, row_blocks, symmetric_eigen
 from ..posterior import GaussianPosterior
@@ -21,17 +21,8 @@ from ..solvers import Problem
 _NEGLIGIBLE = 1e-3
 # The part of a row's variance under the prior that may be missing where other rows span it.
 _SPANNED = 2e-6
-# How far from one a stretch usually is, in logarithms, and how far it may be.
-_USUAL, _STRETCH = 0.3, (0.5, 4.0)
-# The same where features outnumber rows: that all of them count alike is far from the truth. And how far
-# the intercept usually is from where it was, in deviations of a latent.
-_USUAL_OF_MANY, _SHIFT = 0.6, 0.5
-# Until the slope is so small, in nats.
-_EXACT = {"gtol": 1e-8}
 # What is not the first choice has to be a thousand times as likely to be the right one.
 CLEAR = float(np.log(1000))
-# Half the distance at which its slope is taken.
-_STEP = 1e-3
 
 
 def _root(matrix: Array, n_rows: int) -> Array:
@@ -262,64 +253,3 @@ def heavy_tails(reference: Reference, y: Array, weight: Array) -> float:
     u = (y - reference.left_m) / np.sqrt(reference.left_v + noise.variance)
     heavy, light = (kind().refit(u, none, weight, 0).log_prob(u, none) for kind in (Student, Gaussian))
     return float(weight @ (heavy - light))
-
-
-def fit_mean_scale(problem: Problem, reference: Reference) -> float:
-    r"""Return the factor under which the latents of the rows left out predict the labels best.
-
-    Laplace's approximation is too timid: the posterior leans away from zero, so that its mean is further
-    out than its mode. Means times a number a little above one predict better. The number is not far from
-    one, :math:`\log s \sim \mathcal N(0, 0.3^2)`, so that few rows do not carry it away.
-    """
-    y, m, v = problem.y, reference.left_m, reference.left_v
-
-    def nats(log_s: float) -> float:
-        s = np.exp(log_s)
-        fit = problem.weight @ reference.likelihood.predictive(y, s * m, v)
-        return float(fit) - 0.5 * (log_s / _USUAL) ** 2
-
-    def slope(log_s: float) -> float:
-        return nats(log_s + _STEP) - nats(log_s - _STEP)
-
-    low, high = np.log(_STRETCH)
-    if slope(low) <= 0:
-        return float(np.exp(low))
-    return float(np.exp(high if slope(high) >= 0 else brentq(slope, low, high, xtol=1e-12)))
-
-
-def fit_scale_and_shift(problem: Problem, reference: Reference) -> tuple[float, float]:
-    r"""Return stretch and shift under which the latents of the rows left out predict the labels best.
-
-    Where features outnumber rows, each row is explained by what it shares with no other. What is left
-    for the intercept :math:`b` are the frequencies of the classes, and what new rows have in common with
-    old ones is small beside it, as small as that is timid. So the stretch is one of the latent without
-    its intercept, :math:`s(m - b) + b'` with :math:`b'` not far from :math:`b`.
-    """
-    binary: Any = reference.likelihood
-    y, weight, v, b = problem.y, problem.weight, reference.left_v, reference.posterior.intercept
-    stretch = _USUAL if reference.multiple is None else _USUAL_OF_MANY
-    deviation = float(np.sqrt(1 + weight @ v / weight.sum()))
-    usual = np.array([stretch, _SHIFT * deviation])[: 1 + problem.intercept]
-
-    def parts(at: Array) -> tuple[Array, Any]:
-        """Return how the latents move with log s and b', and what the labels say of them there."""
-        along = np.exp(at[0]) * (reference.left_m - b)
-        moves = np.column_stack([along, np.ones_like(along)])[:, : at.size]
-        return moves, binary.integrated(y, along + b + at[1:].sum(), v)
-
-    def cost(at: Array) -> tuple[float, Array]:
-        moves, (log_p, slope, _) = parts(at)
-        value = 0.5 * float(((at / usual) ** 2).sum()) - float(weight @ log_p)
-        return value, at / usual**2 - moves.T @ (weight * slope)
-
-    def bend(at: Array) -> Array:
-        moves, (_, slope, curvature) = parts(at)
-        bent = np.diag(usual**-2) + (moves.T * (weight * curvature)) @ moves
-        bent[0, 0] -= moves[:, 0] @ (weight * slope)  # a latent is not linear in log s
-        return np.asarray(bent)
-
-    found: Any = minimize(  # type: ignore[call-overload]
-        cost, np.zeros(usual.size), jac=True, hess=bend, method="trust-exact", options=_EXACT
-    )
-    s = float(np.exp(found.x[0]))
-    return s, (1 - s) * b + float(found.x[1:].sum())

@@ -11,9 +11,11 @@ import numpy as np
 
 from .._protocols import Array, Index, Likelihood
 from ..design import DenseDesign
+from ..judging.calibrate import fit_coupling
+from ..judging.left_out import leave_one_out
 from ..laplace.mode import Mode
-from ..laplace.shared_precision import fit_shared, leave_one_out, row_products
-from ..model.multiclass import answers, couple, fit_coupling, log_proba_of
+from ..laplace.shared_precision import fit_shared, row_products
+from ..model.multiclass import answers, couple, log_proba_of
 from ..priors import Jeffreys
 from ..solvers import Problem
 from .kernel_family import ReferenceFeatures

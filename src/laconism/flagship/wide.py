@@ -10,6 +10,9 @@ import numpy as np
 
 from .._protocols import Array, Index, Likelihood
 from ..design import DenseDesign
+from ..judging.calibrate import fit_mean_scale, fit_scale_and_shift, left_out_noise
+from ..judging.folds import N_TENTHS, tenths
+from ..judging.left_out import cross_validated
 from ..laplace.mode import Mode, find_mode
 from ..likelihoods import Binary
 from ..linalg import as_dense
@@ -20,7 +23,7 @@ from ..priors import GeneralizedGaussian, Jeffreys, Prior
 from ..solvers import Problem, choose_solver
 from ..solvers.learnt_scale import Start
 from .projection import ShrinkagePenalty
-from .reference import FeatureMap, KernelMap, Reference, fit_mean_scale, fit_scale_and_shift
+from .reference import FeatureMap, KernelMap, Reference
 
 # With more rows than so many for each feature a dense model knows all weights well enough.
 _ROWS_A_FEATURE = 4
@@ -34,13 +37,14 @@ _MANY: tuple[Prior, ...] = (GeneralizedGaussian(q=1.0),)
 _CLEARLY = 1.0
 # The most that unseen rows count: those that were seen count too.
 _MOST = 0.99
-# Parts of the rows that are left out in turn, and how exact a sparse model has to be.
-_FOLDS, _MAX_ITER, _TOL = 10, 1000, 1e-6
+# How exact a sparse model has to be.
+_MAX_ITER = 1000
+_TOL = 1e-6
 
 
 def is_wide(n_rows: int, n_features: int) -> bool:
     """Whether there are so few rows that a sparse reference may be better than a dense one."""
-    return n_features * _ROWS_A_FEATURE > n_rows >= _FOLDS
+    return n_features * _ROWS_A_FEATURE > n_rows >= N_TENTHS
 
 
 def can_refit_folds(n_rows: int, n_features: int) -> bool:
@@ -58,9 +62,24 @@ def calibrated(reference: Reference, problem: Problem, n_features: int, *, alone
     """Return the reference of labels as sure of itself as rows left out say that it should be."""
     on_features = isinstance(reference.coordinates, FeatureMap)
     if on_features and needs_moment_matching(problem.likelihood, problem.y.size, n_features):
-        return reference.stretched(*fit_scale_and_shift(problem, reference))
+        scale, shift = fit_scale_and_shift(
+            *_left_out_rows(reference, problem),
+            reference.posterior.intercept,
+            free_intercept=problem.intercept,
+            dense=reference.multiple is not None,
+        )
+        return reference.stretched(scale, shift)
     # Of several answers one coupling of all does it, with less to learn.
-    return reference.stretched(fit_mean_scale(problem, reference)) if alone else reference
+    return (
+        reference.stretched(fit_mean_scale(*_left_out_rows(reference, problem))) if alone else reference
+    )
+
+
+def _left_out_rows(
+    reference: Reference, problem: Problem
+) -> tuple[Array, Array, Array, Array, Likelihood]:
+    """Return targets, left-out means and variances, weights and likelihood: what calibration needs."""
+    return problem.y, reference.left_m, reference.left_v, problem.weight, reference.likelihood
 
 
 def exceeds_errors(gained: Array, weight: Array, errors: float = _CLEARLY) -> bool:
@@ -123,18 +142,6 @@ def unseen_rows(
     return ShrinkagePenalty(part * float(r.sum()) * unit**2, turn @ reference.posterior.mean, turn), part
 
 
-def folds(problem: Problem, Z: Array) -> Iterator[Index]:
-    """Yield the rows that are left out in turn: alike in their targets, and copies together."""
-    along = Z @ np.random.default_rng(0).normal(size=Z.shape[1])
-    order = np.lexsort((along, problem.y))
-    new = (np.diff(problem.y[order]) != 0) | (np.diff(along[order]) > 1e-9 * (1 + np.abs(along).max()))
-    group = np.empty(order.size, dtype=np.intp)
-    group[order] = np.append(0, np.cumsum(new))
-    if group.any():  # otherwise all rows are one, and nothing would be left
-        for k in range(min(_FOLDS, int(group.max()) + 1)):
-            yield np.flatnonzero(group % _FOLDS == k)
-
-
 def sparse_references(coordinates: FeatureMap, problem: Problem, Z: Array) -> Iterator[Reference]:
     """Yield a reference for every sparse prior, with rows left out for good.
 
@@ -150,20 +157,21 @@ def sparse_references(coordinates: FeatureMap, problem: Problem, Z: Array) -> It
     Z : ndarray of shape (n, p)
         Its design.
     """
-    parts = list(folds(problem, Z))
+    n = problem.y.size
+    folds = list(tenths(Z, problem.y))
     many = _MANY if isinstance(problem.likelihood, Binary) else ()
     for prior in (*many, *_SPARSE):
         index, mode = _fit_sparse(problem, prior)
-        left_m, left_v = np.zeros(problem.y.size), np.zeros(problem.y.size)
-        for out in parts:
-            stay = np.setdiff1d(np.arange(problem.y.size), out)
+
+        def predict_without(stay: Index, out: Index, prior: Prior = prior) -> tuple[Array, Array]:
             kept, without = _fit_sparse(problem.rows(stay), prior)
             posterior = GaussianPosterior.from_ridge(without.posterior)
-            left_m[out], left_v[out] = posterior.latent(Z[np.ix_(out, kept)])
+            return posterior.latent(Z[np.ix_(out, kept)])
+
+        m, v = cross_validated(folds, n, predict_without, (2,))
+        likelihood = left_out_noise(problem.y, m, v, problem.weight, mode.likelihood)
         reference = Reference.of(coordinates.keep(index), mode)
-        yield replace(
-            reference, left_m=left_m, left_v=left_v, likelihood=left_out_noise(mode, left_m, left_v)
-        )
+        yield replace(reference, left_m=m, left_v=v, likelihood=likelihood)
 
 
 def left_out_by_folds(
@@ -185,27 +193,23 @@ def left_out_by_folds(
     map_of : callable
         The coordinates that some of the rows alone would have led to.
     """
-    n = X.shape[0]
-    left = [(np.zeros(n), np.zeros(n)) for _ in references]
-    for out in folds(problems[0], as_dense(X)):
-        stay = np.setdiff1d(np.arange(n), out)
+
+    def predict_without(stay: Index, out: Index) -> list[tuple[Array, Array]]:
         coordinates = map_of(stay)
         design = DenseDesign(np.ascontiguousarray(coordinates.columns(X[stay])))
-        for reference, problem, (left_m, left_v) in zip(references, problems, left, strict=True):
+        latents = []
+        for reference, problem in zip(references, problems, strict=True):
             part = replace(problem.rows(stay), design=design.share())
             without = Reference.fit(coordinates, part, float(reference.multiple or 0.0))
-            left_m[out], left_v[out] = without.latent(X[out])
+            latents.append(without.latent(X[out]))
+        return latents
+
+    folds = tenths(as_dense(X), problems[0].y)
+    left = cross_validated(folds, X.shape[0], predict_without, (len(references), 2))
     return [
         replace(reference, left_m=m, left_v=v)
         for reference, (m, v) in zip(references, left, strict=True)
     ]
-
-
-def left_out_noise(mode: Mode, m: Array, v: Array) -> Likelihood:
-    """Return the likelihood with the noise that rows left out show: others have none of their own."""
-    weight = mode.problem.weight
-    known = float(weight @ v / weight.sum())
-    return mode.likelihood.refit(mode.problem.y, m, weight, 0, -known)
 
 
 def _fit_sparse(problem: Problem, prior: Prior) -> tuple[Index, Mode]:

@@ -9,12 +9,13 @@ from typing import Self
 import numpy as np
 
 from .._protocols import Array, Design, Index
+from ..judging.folds import tenths
+from ..judging.left_out import cross_validated
 from ..linalg import Factor, ridge
 from ..posterior import GaussianPosterior
 from ..solvers import Problem
 from .projection import ShrinkagePenalty
 from .reference import Reference
-from .wide import folds
 
 # By how much a set grows at a time: of features that are alike not all are taken at once.
 _GROWTH = 1.5
@@ -168,9 +169,8 @@ def left_out_by_size(
     variance = np.full(problem.design.shape[1], reference.unseen)
     free = problem.intercept
     Z = problem.design.matvec(np.eye(variance.size))
-    left = np.zeros((len(sizes), z.size))
-    for out in folds(problem, Z):
-        stay = np.setdiff1d(np.arange(z.size), out)
+
+    def predict_without(stay: Index, out: Index) -> Array:
         seen = problem.rows(stay).design
         without = ridge(seen, (own * times)[stay], z[stay], variance, intercept=free)
         share = float(r[stay].sum() / r.sum())
@@ -183,5 +183,6 @@ def left_out_by_size(
         for k, (index, w) in enumerate(crowd.grow(np.arange(0), sizes)):
             W[index, k] = w
             b[k] -= float(crowd.centre[index] @ w)
-        left[:, out] = design.rows(out).matvec(W).T + b[:, None]
-    return left
+        return np.asarray(design.rows(out).matvec(W).T + b[:, None])
+
+    return cross_validated(tenths(Z, problem.y), z.size, predict_without, (len(sizes),))

@@ -6,12 +6,12 @@ from typing import Any
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from ..model.search import OffersClasses, OffersValues
+from ..model.search import ClassifierSearch, RegressorSearch
 from .estimators import JCFOClassifier, JCFORegressor
 from .rate_search import JCFOSearch
 
 
-class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ignore[misc]
+class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: ignore[misc]
     r"""Kernels and features found together, and their prices by cross-validation.
 
     Every candidate is a :class:`~laconism.JCFOClassifier`. Along a path of ascending ``selection_rate``
@@ -93,7 +93,6 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
     """
 
     _estimator: Any = JCFOClassifier
-    _classifies = True
 
     def __init__(
         self,
@@ -149,7 +148,7 @@ class JCFOClassifierCV(ClassifierMixin, OffersClasses, JCFOSearch):  # type: ign
         self.callbacks = callbacks
 
 
-class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore[misc]
+class JCFORegressorCV(RegressorMixin, RegressorSearch, JCFOSearch):  # type: ignore[misc]
     r"""Joint regression whose prices come from cross-validation.
 
     The regression counterpart of :class:`JCFOClassifierCV`; every candidate is a
@@ -190,7 +189,6 @@ class JCFORegressorCV(RegressorMixin, OffersValues, JCFOSearch):  # type: ignore
     """
 
     _estimator: Any = JCFORegressor
-    _classifies = False
 
     def __init__(
         self,

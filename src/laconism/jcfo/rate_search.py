@@ -7,26 +7,26 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 
 from .._component import is_name, is_positive, is_rate
 from .._protocols import Array, Index
+from ..judging.calibrate import best_variance_factor
 from ..judging.folds import draw_folds
-from ..judging.race import Candidate, drop_dominated, is_behind
-from ..judging.row_scores import Scoring, best_variance_factor
+from ..judging.race import BEHIND_LEADER, Candidate, Race
+from ..judging.row_scores import Scoring
 from ..judging.trials import Data, Trial, Tried
 from ..model.callbacks import check_callbacks
-from ..model.search import CVSearch
+from ..model.search import CVSearch, Winner, choose
 from ..model.threads import one_blas_thread
+from ..model.validation import check_values
 from ..solvers import Record
-from ..sparse.candidates import check_values
 from .base import Asked
 from .search import JointFit, Settings, follow, no_callback, relax
 
@@ -64,14 +64,9 @@ class Rates(NamedTuple):
 
 @dataclass(eq=False)
 class JCFOCandidate(Candidate):
-    """Rates, and by how many nats a row they have to be better than others."""
+    """Rates of weights and scales."""
 
     rates: Rates
-    handicap: float
-
-    def log_p(self, factors: Array) -> Array:
-        """Return what it says of all rows so far, less its handicap."""
-        return super().log_p(factors) - self.handicap
 
 
 class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
@@ -82,72 +77,64 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
     weight_rates: Any
     scale_rates: Any
 
-    _counted = "features"
+    _size_name = "features"
 
     def _template(self) -> Any:
         own, theirs = self.get_params(deep=False), self._estimator._get_param_names()
         shared = set(own) & set(theirs) - {"callbacks"}
         return clone(self._estimator(**{name: own[name] for name in shared}))
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> float:
-        """Choose and fit; return what the variances of the chosen model are to be multiplied by."""
-        callbacks = check_callbacks(self.callbacks)
-        data, template = self._rows(X, y, sample_weight), self._template()
-        asked: Asked = template._ask(template._fit_data(*data))  # judges everything but the grid
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Make the candidates, try them, choose, refit and publish."""
+        data, template = self._validate(X, y, sample_weight), self._template()
+        asked: Asked = template._ask(template._fit_data(*data))  # validates everything but the grid
         grid = self._grid(asked)
-        folds, judge = draw_folds(self.cv, data, groups, self._classifies), self._judge(template)
         handicap = self._handicap(grid, float(data.weight.sum()))
-        runners = [JCFOCandidate(rates, price) for rates, price in zip(grid, handicap, strict=True)]
+        candidates = [
+            JCFOCandidate(rates, handicap=price) for rates, price in zip(grid, handicap, strict=True)
+        ]
+        race = self._race(template, data, groups)
+        with one_blas_thread():
+            race.run([candidates])
+        found = [race.trials(candidate) for candidate in candidates]
+        best = choose(found, handicap=handicap, one_standard_error=self.one_standard_error)
         began = time.perf_counter()
+        with one_blas_thread():
+            model = self._refit(template, asked, grid, grid[best])
+        winner = Winner(model, time.perf_counter() - began)
+        self._publish_search([rates.params for rates in grid], found, best, winner)
+
+    def _race(self, template: Any, data: Data, groups: Any) -> Race[JCFOCandidate]:
+        """Return the race over the folds."""
+        scoring = self._resolve_scoring(template)
+        folds = draw_folds(self.cv, data, groups, self._classifies)
+        drops = self.race and scoring.by_rows
+        return Race(
+            partial(_try_fold, template, data, scoring, drops),
+            rounds=rounds(folds) if drops else [folds],
+            weights=[float(data.weight[test].sum()) for _, test in folds],
+            scoring=scoring,
+            drops=drops,
+            required=None if self.one_standard_error else 0.0,
+            n_jobs=self.n_jobs,
+            unseen_nats=_UNSEEN,
+            on_fold=self._reporter(scoring.factors),
+        )
+
+    def _reporter(self, factors: Array) -> Callable[[int, Sequence[Tried]], None]:
+        """Return the function that reports the best candidate of each fold to the callbacks."""
+        callbacks, began = check_callbacks(self.callbacks), time.perf_counter()
 
         def report(fold: int, tried: Sequence[Tried]) -> None:
             scores = [
-                each.said.scores()[best_variance_factor([each.said], judge.factors)] for each in tried
+                each.scores.scores()[best_variance_factor([each.scores], factors)] for each in tried
             ]
             best, seconds = int(np.argmax(scores)), time.perf_counter() - began
             record = Record(fold, float(scores[best]), int(tried[best].trial.kept), seconds)
             for callback in callbacks:
                 callback(record)
 
-        with one_blas_thread():
-            self._race(template, data, folds, judge, runners, report)
-        found = [runner.trials(judge.factors, len(folds)) for runner in runners]
-        self._choose([rates.params for rates in grid], found, handicap=handicap)
-        began = time.perf_counter()
-        with one_blas_thread():
-            self.best_estimator_ = self._refit(template, asked, grid)
-        self.refit_time_ = time.perf_counter() - began
-        self.n_iter_ = self.best_estimator_.n_iter_
-        factor: float = found[self.best_index_][0].factor
-        return factor
-
-    def _race(
-        self,
-        template: Any,
-        data: Data,
-        folds: Sequence[tuple[Index, Index]],
-        judge: Scoring,
-        runners: Sequence[JCFOCandidate],
-        report: Callable[[int, Sequence[Tried]], None],
-    ) -> None:
-        """Try the candidates on the folds; who will not be chosen, as these tell, sees no more."""
-        thins, done = self.race and judge.by_rows, 0
-        total = float(sum(data.weight[test].sum() for _, test in folds))
-        allowed = None if self.one_standard_error else 0.0
-        with Parallel(n_jobs=self.n_jobs, return_as="generator") as workers:
-            for together in rounds(folds) if thins else [folds]:
-                # As they are now: what one fold of a round finds is no matter of the others.
-                fresh = [replace(runner, tried=[]) for runner in runners]
-                jobs = (delayed(_fold)(template, data, each, fresh, judge, thins) for each in together)
-                for tried in workers(jobs):
-                    done += 1
-                    for runner, each in zip(runners, tried, strict=True):
-                        runner.runs = runner.runs and bool(each)
-                        runner.tried += each if runner.runs else []
-                    report(done, [*chain(*tried)])
-                if thins and done < len(folds):
-                    on = [runner for runner in runners if runner.runs]
-                    drop_dominated(on, judge.factors, total, allowed, _UNSEEN)
+        return report
 
     def _grid(self, asked: Asked) -> list[Rates]:
         """Return the candidates, along each path in the order in which one is the start of the next."""
@@ -185,16 +172,16 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
             return np.zeros(len(grid))
         return _STEP * steps(grid) / rows
 
-    def _refit(self, template: Any, asked: Asked, grid: list[Rates]) -> Any:
+    def _refit(self, template: Any, asked: Asked, grid: list[Rates], best: Rates) -> Any:
         """Return the chosen model on all rows, reached along the path that the folds took."""
-        model, best = clone(template).set_params(**self.best_params_), grid[self.best_index_]
+        model = clone(template).set_params(**best.params)
         for name in ("n_features_in_", "feature_names_in_", "classes_", "_rows"):
             if hasattr(template, name):
                 setattr(model, name, getattr(template, name))
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
-        alone = [JCFOCandidate(rates, 0.0, runs=rates == best) for rates in grid]
+        alone = [JCFOCandidate(rates, runs=rates == best) for rates in grid]
         ((_, found),) = walk(model, asked, alone)
         model._publish_joint(asked, found)
         return model
@@ -284,18 +271,18 @@ def _relaxed(
     return answers
 
 
-def _fold(
+def _try_fold(
     template: Any,
     data: Data,
+    scoring: Scoring,
+    drops: bool,
+    candidates: Sequence[JCFOCandidate],
     fold: tuple[Index, Index],
-    runners: Sequence[JCFOCandidate],
-    judge: Scoring,
-    thins: bool,
-) -> list[list[Tried]]:
-    """Return what comes of the candidates on one fold; screening, too, sees its training rows alone."""
+) -> list[Tried | None]:
+    """Return the results of one fold; screening sees its training rows only."""
     train, test = fold
     held_in, held_out = data.rows(train), data.rows(test)
-    model, runners = clone(template), [replace(runner, tried=[]) for runner in runners]
+    model, runners = clone(template), [replace(each, tried=[]) for each in candidates]
     began = time.perf_counter()
     asked = model._ask(model._fit_data(*held_in))
     for runner, found in walk(model, asked, runners):
@@ -303,14 +290,14 @@ def _fold(
             warnings.simplefilter("ignore", ConvergenceWarning)
             model._publish_joint(asked, found)
         fitted = time.perf_counter()
-        said = judge.hear(model, *held_out)
+        scores = scoring.score(model, *held_out)
         now = time.perf_counter()
         trial = Trial(math.nan, int(model._support.sum()), fitted - began, now - fitted)
-        runner.tried.append(Tried(said, trial, []))
-        if thins:
-            _go_no_lower(runner, runners, judge.factors)
+        runner.tried.append(Tried(scores, trial, []))
+        if drops:
+            _go_no_lower(runner, runners, scoring.factors)
         began = now
-    return [runner.tried for runner in runners]
+    return [runner.tried[0] if runner.tried else None for runner in runners]
 
 
 def _go_no_lower(runner: JCFOCandidate, runners: Sequence[JCFOCandidate], factors: Array) -> None:
@@ -322,7 +309,7 @@ def _go_no_lower(runner: JCFOCandidate, runners: Sequence[JCFOCandidate], factor
     place = same.index(runner)
     if not (place and same[place - 1].tried):
         return
-    before, now = (Candidate.log_p(each, factors) for each in (same[place - 1], runner))
-    if is_behind(before - now, runner.said[0].weight, unseen=_UNSEEN):
+    before, now = (each.log_density(factors) for each in (same[place - 1], runner))
+    if BEHIND_LEADER.prefers(before - now, runner.scores[0].weight, _UNSEEN):
         for lower in same[place + 1 :]:
             lower.runs = False

@@ -33,8 +33,8 @@ def standard_error(gain: Array, weight: Array, least: float = 0.0) -> float:
 class Rule:
     """When a challenger may replace a smaller or earlier champion.
 
-    Its gain in left-out log density, summed over rows, must exceed ``nats`` and ``errors`` standard errors
-    of the paired differences.
+    Its gain in left-out log density, summed over rows, must exceed ``nats`` and ``errors`` standard
+    errors of the paired differences.
     """
 
     nats: float = 0.0

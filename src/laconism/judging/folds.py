@@ -1,11 +1,11 @@
-"""Folds by which candidates are judged."""
+"""Folds: those of the searches, and the tenths by which references of wide data are refitted."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -15,18 +15,19 @@ from sklearn.model_selection import (
     check_cv,
 )
 
-from .._protocols import Index
+from .._protocols import Array, Index
 from .duplicates import duplicate_groups
+from .rows import groups_by_target, order_by_distance
 from .trials import Data
 
 Folds = list[tuple[Index, Index]]
 
-# Digits to which rows are as far from the middle: beyond them it is rounding.
-_DIGITS = 9
+# Parts of the rows that are left out in turn where a model is refitted without them.
+N_TENTHS = 10
 
 
 def draw_folds(cv: Any, data: Data, groups: Any, classifies: bool) -> Folds:
-    """Return the rows to learn from and to judge by, or say why they cannot be drawn.
+    """Return the training rows and the test rows of each fold, or raise with the reason.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def draw_folds(cv: Any, data: Data, groups: Any, classifies: bool) -> Folds:
 
 
 def _checked(groups: Any, n: int) -> Any:
-    """Return the group of each row, or say what is wrong with them."""
+    """Return the group of each row, or raise unless there is one for each."""
     groups = np.asarray(groups)
     if groups.shape != (n,):
         raise ValueError(
@@ -96,10 +97,10 @@ def _check_classes(data: Data, folds: Folds) -> None:
 
 
 def _in_any_order(data: Data, splitter: KFold | StratifiedKFold) -> Folds:
-    """Return folds that are the same in whatever order the rows come; copies of a row stay together.
+    """Return folds that do not depend on the order of the rows; duplicates stay together.
 
-    If the rows are sorted, folds of neighbours are judged where no row was seen; and another order would
-    choose another model.
+    Folds of consecutive rows would extrapolate where rows are sorted, and another order of the rows
+    would choose another model.
     """
     codes = np.unique(data.y, return_inverse=True)[1]
     sets = duplicate_groups(data.X, [codes.astype(float)])
@@ -107,22 +108,15 @@ def _in_any_order(data: Data, splitter: KFold | StratifiedKFold) -> Folds:
     fewest = np.bincount(codes[first]).min() if isinstance(splitter, StratifiedKFold) else first.size
     if fewest < splitter.n_splits:  # too few different rows
         first = sets = np.arange(codes.size)
-    order = first[_order(data.X[first], codes[first])]
+    order = first[order_by_distance(data.X[first], codes[first])]
     order = order[np.random.default_rng(0).permutation(order.size)]
     held = [np.isin(sets, sets[order[test]]) for _, test in splitter.split(order, codes[order])]
     return [(np.flatnonzero(~each), np.flatnonzero(each)) for each in held]
 
 
-def _order(X: Any, codes: Index) -> Index:
-    """Return an order of different rows that does not hang on theirs, on the columns' or on units.
-
-    By how far they are from the middle; rows as far away, which have something in common, by a
-    projection; and equal rows by their targets.
-    """
-    sparse: bool = issparse(X)
-    centred = X if sparse else X - np.mean(X, axis=0, dtype=np.float64)
-    square = centred.multiply(centred).tocsr() if sparse else centred**2
-    mean = np.asarray(square.mean(axis=0)).ravel()
-    distance = square @ np.where(mean > 0, 1 / np.where(mean > 0, mean, 1.0), 0.0)
-    direction = np.random.default_rng(0).normal(size=X.shape[1])
-    return np.lexsort((codes, X @ direction, np.round(distance, _DIGITS)))
+def tenths(X: Any, y: Array) -> Iterator[Index]:
+    """Yield the rows that are left out in turn: folds alike in their targets, duplicates together."""
+    group = groups_by_target(X, y)
+    if group.any():  # otherwise all rows are duplicates of one, and none would stay
+        for k in range(min(N_TENTHS, int(group.max()) + 1)):
+            yield np.flatnonzero(group % N_TENTHS == k)

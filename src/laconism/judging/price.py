@@ -45,10 +45,10 @@ def selection_price(t_squared: Array, column: int, n_candidates: int) -> float:
     r"""Return the nats that a column must bring, given the squared t-values of all that were chosen.
 
     It stands for a model in which each of ``n_candidates`` has a weight or none, every number of weights
-    being as likely as any other, and the logarithms of the sizes of weights, in standard errors :math:`t`,
-    are Gaussian with a mean and a deviation estimated from the other weights. A size known to a factor of
-    :math:`e^s` spans :math:`t s` standard errors, which is Occam's factor, and one that is unlike the others
-    pays for that by Student's density of :math:`\nu` degrees of freedom:
+    being as likely as any other, and the logarithms of the sizes of weights, in standard errors
+    :math:`t`, are Gaussian with a mean and a deviation estimated from the other weights. A size known to
+    a factor of :math:`e^s` spans :math:`t s` standard errors, which is Occam's factor, and one that is
+    unlike the others pays for that by Student's density of :math:`\nu` degrees of freedom:
 
     .. math:: \log\frac{p - k + 1}{k} + \log(t s)
         + \frac{\nu + 1}2 \log\Bigl(1 + \frac{(\log t - \mu)^2}{\nu s^2}\Bigr)

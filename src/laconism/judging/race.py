@@ -1,4 +1,4 @@
-"""Candidates that will not be chosen are not tried on the folds that are left."""
+"""A race over folds: candidates that can no longer be chosen are not tried on later folds."""
 
 from __future__ import annotations
 
@@ -6,169 +6,168 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
 
 from .._protocols import Array, Index
-from ..priors import GeneralizedGaussian
-from ..sparse.base import SparseBayesBase
-from ..sparse.fold_path import Entry, try_fold
-from .row_scores import RowScores, Scoring, best_variance_factor
-from .trials import Data, Trial, Tried
+from .calibrate import best_variance_factor
+from .compare import Rule, standard_error
+from .row_scores import RowScores, Scoring
+from .trials import Trial, Tried
 
-# How many standard errors of their difference, row by row, make it clear that a candidate is behind the
-# leader, and that it will not be ahead of a sparser one.
-_BEHIND, _IDLE = 1.5, 2.0
+# A candidate is out if the leader is better by this much, row by row.
+BEHIND_LEADER = Rule(errors=1.5)
+# It is out, too, unless it may still be better than every smaller candidate by as much as is required.
+_AHEAD_OF_SMALLER = Rule(errors=2.0)
+
+Fold = tuple[Index, Index]
 
 
 @dataclass(eq=False)
 class Candidate:
-    """A candidate of any search, and how it has done so far."""
+    """A candidate of a search, and its results so far."""
 
     tried: list[Tried] = field(default_factory=list, kw_only=True)
     runs: bool = field(default=True, kw_only=True)
+    handicap: float = field(default=0.0, kw_only=True)  # nats a row by which it must be better
+    tie_break: float = field(default=0.0, kw_only=True)  # orders candidates of equal size
 
     @property
-    def size(self) -> tuple[float, ...]:
-        """How many columns or features it has kept, in the mean."""
-        return (float(np.mean([each.trial.kept for each in self.tried])),)
+    def size(self) -> tuple[float, float]:
+        """Mean number of kept columns or features, and what orders candidates that keep as many."""
+        return float(np.mean([each.trial.kept for each in self.tried])), self.tie_break
 
     @property
-    def said(self) -> list[RowScores]:
-        """What it has said of the rows of each fold."""
-        return [each.said for each in self.tried]
+    def scores(self) -> list[RowScores]:
+        """The scores of the rows of each fold so far."""
+        return [each.scores for each in self.tried]
 
-    def log_p(self, factors: Array) -> Array:
-        """Return what it says of all rows so far, its variances settled."""
-        best = best_variance_factor(self.said, factors)
-        return np.concatenate([said.log_p[best] for said in self.said])
+    def log_density(self, factors: Array) -> Array:
+        """Return the log density of all rows so far, under the best factor of the variances."""
+        best = best_variance_factor(self.scores, factors)
+        return np.concatenate([scores.log_p[best] for scores in self.scores])
 
-    def trials(self, factors: Array, folds: int) -> list[Trial]:
-        """Return a trial for each fold, its variances settled; of folds that it did not see, nothing."""
-        best = best_variance_factor(self.said, factors)
+    def trials(self, factors: Array, n_folds: int) -> list[Trial]:
+        """Return a trial for each fold, under the best factor; NaN on folds that it did not see."""
+        best = best_variance_factor(self.scores, factors)
         found = [
-            each.trial._replace(score=float(each.said.scores()[best]), factor=float(factors[best]))
+            each.trial._replace(score=float(each.scores.scores()[best]), factor=float(factors[best]))
             for each in self.tried
         ]
-        return found + [Trial()] * (folds - len(found))
+        return found + [Trial()] * (n_folds - len(found))
 
 
-@dataclass(eq=False)
-class SparseCandidate(Candidate):
-    """A prior at a width."""
-
-    prior: GeneralizedGaussian
-    gamma: float | None
-
-    @property
-    def entry(self) -> Entry:
-        """Return it as the next fold sees it: the scales of the last fold are its first guess."""
-        return Entry(self.prior, self.tried[-1].scales if self.tried else [], self.runs)
-
-    @property
-    def size(self) -> tuple[float, ...]:
-        """How many columns it has kept; and its shape, where that cannot tell."""
-        return (*super().size, self.prior.q)
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """Return it as parameters of the estimator."""
-        params: dict[str, Any] = {"prior__q": self.prior.q, "prior__scale": self.prior.scale}
-        return params if self.gamma is None else {**params, "gamma": self.gamma}
+C = TypeVar("C", bound=Candidate)
 
 
 @dataclass(frozen=True)
-class Race:
-    """Folds on which candidates are tried, one after the other, and the rules by which they are out."""
+class Race(Generic[C]):
+    """Folds on which candidates are tried in rounds, and when a candidate is out.
 
-    template: SparseBayesBase
-    data: Data
-    folds: Sequence[tuple[Index, Index]]
-    judge: Scoring
-    thins: bool  # whether anyone is ever out
-    allowed: float | None  # see thin_out
+    Candidates come in paths. One path on one fold is one job: there a candidate may start from the
+    solution of the one before it.
+    """
+
+    try_path: Callable[[Sequence[C], Fold], Sequence[Tried | None]]
+    rounds: Sequence[Sequence[Fold]]  # candidates may be dropped after each round
+    weights: Sequence[float]  # total weight of the rows that each fold judges
+    scoring: Scoring
+    drops: bool  # whether a candidate is ever out
+    required: float | None  # see drop_dominated
     n_jobs: int | None
-    report: Callable[[list[Trial]], None]
+    unseen_nats: float = 0.0  # see drop_dominated
+    on_fold: Callable[[int, Sequence[Tried]], Any] = lambda number, tried: None
+    on_done: Callable[[list[Trial]], Any] = lambda trials: None
 
-    def run(
-        self, paths: Sequence[Sequence[SparseCandidate]], beside: SparseCandidate | None = None
-    ) -> None:
-        """Try the candidates of each width, along its path, beside one that is through already."""
+    def run(self, paths: Sequence[Sequence[C]], beside: C | None = None) -> None:
+        """Try the candidates of each path on the folds, beside one that has been on all of them."""
+        done = 0
         with Parallel(n_jobs=self.n_jobs, return_as="generator") as workers:
-            for number, fold in enumerate(self.folds, start=1):
-                on = [path for path in paths if any(runner.runs for runner in path)]
-                running = [[runner for runner in path if runner.runs] for path in on]
-                jobs = (delayed(try_fold)(*self._job(path, fold)) for path in on)
-                for path, tried in zip(running, workers(jobs), strict=True):
-                    for runner, each in zip(path, tried, strict=True):
-                        runner.tried.append(each)
-                last = number == len(self.folds)
-                if self.thins and not last:
-                    others = [] if beside is None else [replace(beside, tried=beside.tried[:number])]
+            for folds in self.rounds:
+                live = [path for path in paths if any(candidate.runs for candidate in path)]
+                running = [candidate for candidate in chain(*live) if candidate.runs]
+                jobs = [(path, fold) for fold in folds for path in live]
+                results = workers(delayed(self.try_path)(_lean(path), fold) for path, fold in jobs)
+                for place, ((path, _), tried) in enumerate(zip(jobs, results, strict=True), start=1):
+                    _record(path, tried)
+                    if place % len(live) == 0:
+                        done += 1
+                        self.on_fold(done, [each for each in tried if each is not None])
+                last = done == len(self.weights)
+                if self.drops and not last:
+                    others = [] if beside is None else [replace(beside, tried=beside.tried[:done])]
                     self._drop_dominated([*others, *chain(*paths)])
-                for runner in chain(*running):
-                    if last or not runner.runs:
-                        self.report(self.trials(runner))
+                for candidate in running:
+                    if last or not candidate.runs:
+                        self.on_done(self.trials(candidate))
 
-    def _job(self, path: Sequence[SparseCandidate], fold: tuple[Index, Index]) -> tuple[Any, ...]:
-        template, gamma = clone(self.template), path[0].gamma
-        if gamma is not None:
-            template.set_params(gamma=gamma)
-        return template, self.data, fold, [runner.entry for runner in path], self.judge.hear
+    def _drop_dominated(self, candidates: Sequence[Candidate]) -> None:
+        total = float(sum(self.weights))
+        drop_dominated(candidates, self.scoring.factors, total, self.required, self.unseen_nats)
 
-    def _drop_dominated(self, runners: Sequence[SparseCandidate]) -> None:
-        total = float(sum(self.data.weight[test].sum() for _, test in self.folds))
-        drop_dominated(runners, self.judge.factors, total, self.allowed)
+    def trials(self, candidate: Candidate) -> list[Trial]:
+        """Return a trial of the candidate for each fold."""
+        return candidate.trials(self.scoring.factors, len(self.weights))
 
-    def trials(self, runner: SparseCandidate) -> list[Trial]:
-        """Return a trial of it for each fold."""
-        return runner.trials(self.judge.factors, len(self.folds))
+
+def _lean(path: Sequence[C]) -> list[C]:
+    """Return the candidates with their last result only: less to send to a worker."""
+    return [replace(candidate, tried=candidate.tried[-1:]) for candidate in path]
+
+
+def _record(path: Sequence[Candidate], tried: Sequence[Tried | None]) -> None:
+    """Note the results of one job; a candidate without a result was stopped there."""
+    for candidate, result in zip(path, tried, strict=True):
+        candidate.runs = candidate.runs and result is not None
+        if candidate.runs and result is not None:
+            candidate.tried.append(result)
 
 
 def drop_dominated(
-    runners: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     factors: Array,
     total: float,
-    allowed: float | None,
-    unseen: float = 0.0,
+    required: float | None,
+    unseen_nats: float = 0.0,
 ) -> None:
-    """Stop those of which it is clear already that they will not be chosen.
+    """Stop the candidates that can no longer be chosen.
 
-    In the end the sparsest is chosen of those that are behind the best by no more nats than are
-    ``allowed``, on rows of the weight ``total``; None is one standard error of the best. So one that is
-    further behind is out, and one that does not lead and will not be ahead of a sparser one by as much.
+    In the end the smallest candidate is chosen that is worse than the best by no more than ``required``
+    nats, on rows of weight ``total``; None is one standard error of the best. So a candidate is out if
+    it is clearly worse than that, or if it does not lead and will not be better than a smaller one by as
+    much. Rows are compared in pairs, because the difference of two candidates has a smaller standard
+    error than either score.
 
-    Rows are compared one by one: what is hard is hard for all, and the difference between two
-    candidates is known far better than the score of either. Few rows that are alike do not tell how
-    others will differ: by ``unseen`` nats, to say the least.
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+    factors : ndarray
+        Of the variances, to choose from.
+    total : float
+        Weight of the rows of all folds.
+    required : float or None
+    unseen_nats : float, default=0.0
+        A standard error that is there in any case: few rows do not show how others will differ.
     """
-    running = [runner for runner in runners if runner.runs]
-    log_p = np.array([runner.log_p(factors) for runner in running])
-    weight = np.concatenate([said.weight for said in running[0].said])
+    running = [candidate for candidate in candidates if candidate.runs]
+    log_p = np.array([candidate.log_density(factors) - candidate.handicap for candidate in running])
+    weight = np.concatenate([scores.weight for scores in running[0].scores])
     share, leader = float(weight.sum()) / total, int(np.argmax(log_p @ weight))
-    if allowed is None:
-        allowed = _error(log_p[leader], weight) / math.sqrt(share)
+    if required is None:
+        required = standard_error(log_p[leader], weight) / math.sqrt(share)
+    needed = required * share
+    behind = replace(BEHIND_LEADER, nats=needed)
     stays: list[int] = []
     for one in sorted(range(len(running)), key=lambda one: running[one].size):
-        behind = is_behind(log_p[leader] - log_p[one], weight, allowed * share, unseen)
-        ahead = (log_p[one] - log_p[sparser] for sparser in stays)
-        idle = one != leader and any(
-            weight @ gain + _IDLE * _error(gain, weight, unseen) < allowed * share for gain in ahead
+        smaller = (log_p[one] - log_p[other] for other in stays)
+        no_use = one != leader and any(
+            weight @ gain + _AHEAD_OF_SMALLER.threshold(gain, weight, unseen_nats) < needed
+            for gain in smaller
         )
-        running[one].runs = not (behind or idle)
+        running[one].runs = not (
+            behind.prefers(log_p[leader] - log_p[one], weight, unseen_nats) or no_use
+        )
         if running[one].runs:
             stays.append(one)
-
-
-def is_behind(lead: Array, weight: Array, allowed: float = 0.0, unseen: float = 0.0) -> bool:
-    """Whether it is clear, row by row, that a candidate is behind by more nats than are allowed."""
-    return bool(weight @ lead > max(_BEHIND * _error(lead, weight, unseen), allowed))
-
-
-def _error(values: Array, weight: Array, unseen: float = 0.0) -> float:
-    """Return the standard error of a weighted sum over rows; weight 2 is a row seen twice."""
-    middle = float(np.average(values, weights=weight))
-    return math.hypot(math.sqrt(float(weight @ (values - middle) ** 2)), unseen)

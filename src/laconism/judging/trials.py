@@ -1,4 +1,4 @@
-"""One candidate on one fold: what was tried, and what came of it."""
+"""One candidate on one fold: the rows, the trial and its scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .row_scores import RowScores
 
 
 class Trial(NamedTuple):
-    """One candidate on one fold; nothing is known of folds on which it was not tried."""
+    """Score, size and times of one candidate on one fold; NaN on folds where it was not tried."""
 
     score: float = math.nan
     kept: float = math.nan
@@ -20,20 +20,20 @@ class Trial(NamedTuple):
 
 
 class Data(NamedTuple):
-    """The rows with their targets and weights."""
+    """Rows with their targets and weights."""
 
     X: Any
     y: Any
     weight: Array
 
     def rows(self, index: Index) -> Data:
-        """Return some of them."""
+        """Return some of the rows."""
         return Data(self.X[index], self.y[index], self.weight[index])
 
 
 class Tried(NamedTuple):
-    """What came of one candidate on one fold."""
+    """The result of one candidate on one fold."""
 
-    said: RowScores
+    scores: RowScores
     trial: Trial
     scales: list[float]  # of the prior, one for each output, where they were learnt

@@ -142,19 +142,3 @@ def _most_probable(mode: Mode) -> Likelihood:
     asked = float(mode.alpha @ mode.w**2) * likelihood.noise  # by the prior
     v = (seen + asked) / max(total - problem.intercept, 0.5 * total) - seen / total
     return likelihood.refit(problem.y, mode.f, problem.weight, problem.intercept, v)
-
-
-def leave_one_out(mode: Mode, v: Array | None = None) -> tuple[Array, Array]:
-    r"""Return mean and variance of each row's latent as if the row had not been seen.
-
-    The row's own Gaussian, of precision :math:`r_i` and target :math:`z_i`, is taken from the posterior:
-    :math:`1/v_{-i} = 1/v_i - r_i`, :math:`m_{-i}/v_{-i} = m_i/v_i - r_i z_i`. Exact for Gaussian noise,
-    and close for Laplace's approximation. Of a row that was seen more than once, one copy is left out;
-    all of them if the problem leaves out ``leave_whole_rows``.
-    The variances :math:`v_i`, if they are known, need not be found again.
-    """
-    v = mode.ridge.latent_variance(mode.problem.design, mode.r) if v is None else v
-    times = 1.0 if mode.problem.leave_whole_rows else np.maximum(mode.problem.weight, 1.0)
-    own = v * mode.r / times
-    left = np.maximum(1 - own, 1e-10)  # what the others say of the row, as a part of all
-    return (mode.f - own * mode.target) / left, v / left

@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
 from .._protocols import Array, Index
-
-# Where the coupling usually is, how far from there, and how far at most.
-_USUAL, _AWAY, _MOST = 0.5, 1.0, 10.0
 
 
 def answers(likelihood: Any, latents: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
@@ -52,34 +48,3 @@ def couple(yes: Array, no: Array, coupling: float) -> Array:
 def log_proba_of(codes: Index, classes: Array) -> Array:
     """Return the log probability of each row's class, from those of all."""
     return np.asarray(np.take_along_axis(classes, codes[:, None], axis=1)[:, 0])
-
-
-def fit_coupling(yes: Array, no: Array, codes: Index, weight: Array) -> float:
-    r"""Return the coupling under which rows that were left out are predicted best.
-
-    Their log probability is concave in c, and :math:`c \sim \mathcal N(1/2, 1)` keeps few rows, or
-    classes that never touch, from carrying it away.
-
-    Parameters
-    ----------
-    yes, no : ndarray of shape (n, n_classes)
-        As in :func:`couple`, of each row as if it had not been seen.
-    codes : ndarray of shape (n,)
-        The class of each row.
-    weight : ndarray of shape (n,)
-        What each row counts.
-
-    Returns
-    -------
-    float
-        Between 0 and 10.
-    """
-    truth = log_proba_of(codes, no)
-
-    def slope(c: float) -> float:
-        expected = (softmax(yes - c * no, axis=1) * no).sum(axis=1)
-        return float(weight @ (expected - truth)) - (c - _USUAL) / _AWAY**2
-
-    if slope(0.0) <= 0:
-        return 0.0
-    return _MOST if slope(_MOST) >= 0 else float(brentq(slope, 0.0, _MOST, xtol=1e-12))

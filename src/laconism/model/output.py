@@ -10,10 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._protocols import Index, Likelihood, Prior
-from ..judging.class_frequency import match_class_frequency
+from ..judging.calibrate import has_rare_class, match_class_frequency
 from ..laplace.mode import refit_by_degrees
 from ..laplace.signal_to_noise import expected_noise
 from ..likelihoods import Gaussian
+from ..linalg import row_blocks
 from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian
 from ..solvers import EM, Problem, Record, Solution, Solver, State, Status, exchange, may_exchange, solve
@@ -64,8 +65,8 @@ def fit_output(
 ) -> Fit:
     """Solve one output and return its posterior; runs in a worker, so it takes and returns data.
 
-    ``may_drop_intercept`` leaves the intercept out where it is not needed; a warm start has decided that
-    before.
+    ``may_drop_intercept`` leaves the intercept out where the model does not need it; after a warm start
+    that is decided already.
     """
     settings: dict[str, Any] = {"tol": tol, "callback": report}
 
@@ -171,8 +172,21 @@ def reported(search: Search, problem: Problem, report: Reporter, may_drop_interc
     fit = _drop_intercept(search, problem) if may_drop_intercept else search(problem)
     report.end()
     history = [record._replace(output=report.output) for record in fit.history]
-    posterior = match_class_frequency(problem, fit.active, fit.posterior, fit.likelihood)
-    return replace(fit, posterior=posterior, history=history)
+    return replace(fit, posterior=_match_class_frequency(problem, fit), history=history)
+
+
+def _match_class_frequency(problem: Problem, fit: Fit) -> GaussianPosterior:
+    """Return the posterior, its variance reduced where a rare class would be expected too often."""
+    if not (fit.active.size and has_rare_class(problem.y, problem.weight, fit.likelihood)):
+        return fit.posterior
+    design = problem.design.keep(fit.active)
+    n, k = design.shape
+    m, v, unit = np.empty(n), np.empty(n), np.eye(k)
+    for block in row_blocks(n, k):
+        Phi = design.rows(np.arange(block.start, block.stop)).matvec(unit)
+        m[block], v[block] = fit.posterior.latent(Phi)
+    factor = match_class_frequency(problem.y, m, v, problem.weight, fit.likelihood)
+    return fit.posterior if factor == 1 else fit.posterior.times(factor)
 
 
 def _drop_intercept(search: Search, problem: Problem) -> Fit:

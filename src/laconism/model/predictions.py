@@ -11,7 +11,8 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._component import is_positive
 from .._protocols import Array, Basis, Index
-from ..judging.press import Own, PressResiduals, is_crowded
+from ..judging.calibrate import press_noise
+from ..judging.left_out import OwnKernelPart, PressResiduals, has_few_rows
 from ..likelihoods import Gaussian
 from ..linalg import as_dense
 from ..posterior import GaussianPosterior
@@ -130,12 +131,12 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         noise = max(float(squares) / left, float(fitted.noise))
         # Without a row the others move as if by its residual: so they do under Gaussian noise only.
         gaussian = isinstance(fitted, Gaussian)
-        if gaussian and is_crowded(used, weight, kernels=not self._on_features):
+        if gaussian and has_few_rows(used, weight, kernels=not self._on_features):
             source = self.basis_.source[columns]
-            own = Own.nothing() if self._on_features else Own.of(basis, source, X)
+            own = OwnKernelPart.nothing() if self._on_features else OwnKernelPart.of(basis, source, X)
             Phi = as_dense(self.basis_.columns(X[own.rows]))[:, columns]
-            unseen = PressResiduals.of(posterior, fitted.noise, own, X, Phi, residual, v[:, 0], weight)
-            noise = unseen.noise(noise, weight)
+            press = PressResiduals.of(posterior, fitted.noise, own, X, Phi, residual, v[:, 0], weight)
+            noise = press_noise(press.error, press.variance, weight, noise)
         noise *= max(left / max(left - n_scales, _LEFT * total), 1.0)
         return float(noise * (fitted.variance / fitted.noise))
 

@@ -112,6 +112,10 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             self.relevance_ = self._rows[source]
             self.relevance_vectors_ = kept.centres
 
+    def _multiply_variances(self, factor: float) -> None:
+        """Multiply the variances of all weights: the last step of a search that publishes the model."""
+        self.posteriors_ = [posterior.times(factor) for posterior in self.posteriors_]
+
     def _weights(self) -> tuple[Array, Array]:
         """Return one row of weights per output on the kept columns, and the intercepts."""
         source = self.basis_.source

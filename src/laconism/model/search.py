@@ -1,8 +1,10 @@
-"""What all searches share: rows in, trials judged, the best one chosen and offered."""
+"""What all searches share: validated rows, scoring, the choice among trials, and publishing."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+import time
+from abc import abstractmethod
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.stats import rankdata
@@ -12,14 +14,28 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .._component import is_jobs, is_switch
 from .._protocols import Array
-from ..judging.row_scores import AS_THEY_ARE, FACTORS, WORST, RowScores, Scoring, score_labels
+from ..judging.row_scores import (
+    UNIT_FACTOR,
+    VARIANCE_FACTORS,
+    ScorerAdapter,
+    Scoring,
+    score_labels,
+    score_values,
+)
 from ..judging.trials import Data, Trial
 from .tasks import as_targets
 from .validation import ROWS, all_or_nothing, check_one_kind, entries_once, naming_columns
 
 
+class Winner(NamedTuple):
+    """The chosen model, fitted to all rows."""
+
+    model: Any
+    seconds: float
+
+
 class CVSearch(BaseEstimator):  # type: ignore[misc]
-    """Choose among candidates by their trials; subclasses say which there are, and try them."""
+    """Choose among candidates by their trials; subclasses make the candidates and try them."""
 
     cv: Any
     scoring: Any
@@ -31,19 +47,8 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
 
     _estimator: Any
     _classifies: bool
-    _counted: str  # what the fewest of are wanted, as the results name it
-
-    def _log_p(self, model: Any, X: Any, y: Any) -> Array:
-        raise NotImplementedError
-
-    def _score_rows(self, model: Any, X: Any, y: Any, weight: Array) -> RowScores:
-        return RowScores(self._log_p(model, X, y)[None], weight)
-
-    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> float:
-        raise NotImplementedError
-
-    def _trust(self, factor: float) -> None:
-        """Take in what the variances of the chosen model are to be multiplied by: of values, one."""
+    _default_scoring: Scoring  # where ``scoring`` is None
+    _size_name: str  # of the sizes in the results
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose, and fit what was chosen on all rows.
@@ -65,11 +70,15 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
         self
         """
         with all_or_nothing(self):
-            self._trust(self._search(X, y, sample_weight, groups))
+            self._search(X, y, sample_weight, groups)
         return self
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Data:
-        """Return rows, targets and weights, judged."""
+    @abstractmethod
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Make the candidates, try them, choose, refit and publish."""
+
+    def _validate(self, X: Any, y: Any, sample_weight: Any) -> Data:
+        """Return rows, targets and weights, or raise."""
         numeric = {} if self._classifies else {"y_numeric": True}
         with naming_columns(X, y, not self._classifies):
             rows, targets = validate_data(self, X, y, **ROWS, **numeric)
@@ -85,53 +94,37 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
         ):
             if not holds:
                 raise ValueError(f"{name} must be {rule}, got {getattr(self, name)!r}.")
-        return Data(
-            rows, targets, _check_sample_weight(sample_weight, rows, dtype=np.float64, copy=True)
-        )
+        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, copy=True)
+        return Data(rows, targets, weight)
 
-    def _judge(self, template: Any) -> Scoring:
-        """Return how candidates are scored: as they are, by their log probabilities or as is asked."""
+    def _resolve_scoring(self, template: Any) -> Scoring:
+        """Return how candidates are scored: by log densities, or by a scorer of scikit-learn."""
         if self.scoring is None:
-            return Scoring(self._score_rows, AS_THEY_ARE)
+            return self._default_scoring
         if not (isinstance(self.scoring, str) or callable(self.scoring)):
             raise ValueError(
                 f"scoring must be None, the name of one score or a function of a model, X and y, got "
                 f"{self.scoring!r}."
             )
         scorer = ScorerAdapter(check_scoring(template, scoring=self.scoring))
-        return Scoring(scorer, AS_THEY_ARE, by_rows=False)
+        return Scoring(scorer, UNIT_FACTOR, by_rows=False)
 
-    def _choose(
-        self,
-        params: list[dict[str, Any]],
-        found: list[list[Trial]],
-        *,
-        handicap: Array | float = 0.0,
-        allowed: float = 0.0,
+    def _publish_search(
+        self, params: list[dict[str, Any]], found: list[list[Trial]], best: int, winner: Winner
     ) -> None:
-        """Publish the trials of each candidate, and which is the best."""
-        self.cv_results_ = as_results(params, found, self._counted)
+        """Publish the trials of each candidate, the best of them and the model refitted to all rows."""
+        self.cv_results_ = as_results(params, found, self._size_name)
         self.n_splits_ = len(found[0])
-        self.best_index_ = self._best(found, handicap, allowed)
-        self.best_params_ = params[self.best_index_]
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-
-    def _best(self, found: list[list[Trial]], handicap: Array | float, allowed: float) -> int:
-        """Return the sparsest candidate that is as good as the best one.
-
-        That is the best by more than its ``handicap``; as good is who is worse by no more than what is
-        ``allowed``, or by one standard error where that is asked for.
-        """
-        scores = np.array([[trial.score for trial in folds] for folds in found])
-        kept = mean_of_tried(np.array([[trial.kept for trial in folds] for folds in found]))
-        mean = np.where(np.isnan(scores).any(axis=1), -np.inf, scores.mean(axis=1)) - handicap
-        best = int(np.argmax(mean))
-        if self.one_standard_error and scores.shape[1] > 1:
-            allowed = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
-        if not allowed:
-            return best
-        good = mean >= mean[best] - allowed
-        return int(np.lexsort((-mean, np.where(good, kept, np.inf)))[0])
+        self.best_index_ = best
+        self.best_params_ = params[best]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][best])
+        self.best_estimator_ = winner.model
+        self.refit_time_ = winner.seconds
+        self.n_iter_ = winner.model.n_iter_
+        if self._classifies:
+            self.classes_ = winner.model.classes_
+            self.variance_factor_ = found[best][0].factor
+            winner.model._multiply_variances(self.variance_factor_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")
@@ -157,27 +150,17 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        kernel = getattr(self, "kernel", None)
+        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
         return tags
 
 
-class OffersClasses:
-    """What a search over classifiers offers."""
+class ClassifierSearch:
+    """Scoring and predictions of a search over classifiers."""
 
     _chosen: Any
-    best_estimator_: Any
-    scoring: Any
-
-    def _judge(self, template: Any) -> Scoring:
-        """Return how candidates are scored: by the log-loss, each as sure of itself as it may be."""
-        if self.scoring is None:
-            return Scoring(score_labels, FACTORS)
-        return super()._judge(template)  # type: ignore[misc, no-any-return]
-
-    def _trust(self, factor: float) -> None:
-        """Publish what the variances of the chosen model are multiplied by, as rows left out ask for."""
-        self.variance_factor_, chosen = factor, self.best_estimator_
-        self.classes_ = chosen.classes_
-        chosen.posteriors_ = [each.times(factor) for each in chosen.posteriors_]
+    _classifies = True
+    _default_scoring = Scoring(score_labels, VARIANCE_FACTORS)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the chosen model's probabilities of the classes.
@@ -219,13 +202,12 @@ class OffersClasses:
         return self._chosen.decision_function(X)  # type: ignore[no-any-return]
 
 
-class OffersValues:
-    """What a search over regressors offers."""
+class RegressorSearch:
+    """Scoring and predictions of a search over regressors."""
 
     _chosen: Any
-
-    def _log_p(self, model: Any, X: Any, y: Any) -> Array:
-        return np.maximum(model.log_density(X, y), WORST)  # type: ignore[no-any-return]
+    _classifies = False
+    _default_scoring = Scoring(score_values, UNIT_FACTOR)
 
     def predict_dist(self, X: Any) -> tuple[Array, Array]:
         """Return the chosen model's mean and standard deviation of a new observation at each row.
@@ -271,17 +253,46 @@ class OffersValues:
         return self._chosen.log_density(X, y)  # type: ignore[no-any-return]
 
 
-class ScorerAdapter:
-    """A scorer of scikit-learn, of all rows of a fold together; a class, so that workers unpickle it."""
+def choose(
+    found: list[list[Trial]],
+    *,
+    handicap: Array | float = 0.0,
+    tolerance: float = 0.0,
+    one_standard_error: bool = False,
+) -> int:
+    """Return the smallest candidate that is as good as the best one.
 
-    def __init__(self, scorer: Any) -> None:
-        self.scorer = scorer
+    Parameters
+    ----------
+    found : list of lists of Trial
+        Of each candidate, one for each fold.
+    handicap : ndarray or float, default=0.0
+        Nats a row by which each candidate must be better than others.
+    tolerance : float, default=0.0
+        Nats a row by which a smaller candidate may be worse than the best.
+    one_standard_error : bool, default=False
+        Whether the tolerance is one standard error of the best candidate's score instead.
+    """
+    scores = np.array([[trial.score for trial in folds] for folds in found])
+    kept = mean_of_tried(np.array([[trial.kept for trial in folds] for folds in found]))
+    mean = np.where(np.isnan(scores).any(axis=1), -np.inf, scores.mean(axis=1)) - handicap
+    best = int(np.argmax(mean))
+    if one_standard_error and scores.shape[1] > 1:
+        tolerance = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
+    if not tolerance:
+        return best
+    good = mean >= mean[best] - tolerance
+    return int(np.lexsort((-mean, np.where(good, kept, np.inf)))[0])
 
-    def __call__(self, model: Any, X: Any, y: Any, weight: Array) -> RowScores:
-        return RowScores(np.array([[float(self.scorer(model, X, y))]]), np.array([weight.sum()]))
+
+def refit(model: Any, X: Any, y: Any, sample_weight: Any) -> Winner:
+    """Return a model fitted to all rows, and the seconds it took."""
+    began = time.perf_counter()
+    model.fit(X, y, sample_weight=sample_weight)
+    return Winner(model, time.perf_counter() - began)
 
 
-def as_results(params: list[dict[str, Any]], found: list[list[Trial]], counted: str) -> dict[str, Any]:
+def as_results(params: list[dict[str, Any]], found: list[list[Trial]], size_name: str) -> dict[str, Any]:
     """Return the trials as scikit-learn's ``GridSearchCV`` lays them out.
 
     A candidate that was not tried on all folds has no mean score.
@@ -304,7 +315,7 @@ def as_results(params: list[dict[str, Any]], found: list[list[Trial]], counted: 
     results["std_test_score"] = scores.std(axis=1)
     worst = np.where(np.isnan(results["mean_test_score"]), -np.inf, results["mean_test_score"])
     results["rank_test_score"] = rankdata(-worst, method="min").astype(np.int32)
-    results[f"mean_n_{counted}"] = mean_of_tried(kept)
+    results[f"mean_n_{size_name}"] = mean_of_tried(kept)
     return results
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, timedelta
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_sample_weight
 
-from .._component import is_name, is_number, is_positive, unknown
+from .._component import is_name, is_number, is_positive, require, unknown
 from .._protocols import Array
 
 # What rows may be: doubles or floats as they come, sparse by rows.
@@ -183,6 +183,15 @@ def weight_of_classes(class_weight: Any, y: Any) -> Array:
     if isinstance(class_weight, Mapping) and not all(map(is_number, class_weight.values())):
         raise ValueError(f"class_weight must have finite numbers as its weights, got {class_weight!r}.")
     return np.asarray(compute_sample_weight(class_weight, y))
+
+
+def check_values(owner: object, name: str) -> list[Any]:
+    """Return a parameter that holds several values as a list, or raise unless it is one."""
+    value = getattr(owner, name)
+    single = isinstance(value, str | int | float)
+    values = [value] if single else list(value) if isinstance(value, Sequence | np.ndarray) else []
+    require(len(values) > 0, owner, f"{name} must be a value or a sequence of values", value)
+    return values
 
 
 def check_gamma(gamma: Any) -> None:

@@ -1,28 +1,59 @@
-"""What there is to choose from."""
+"""Candidates of the sparse searches: priors, and widths of the kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-from .._component import is_positive, require
+from .._component import is_positive
 from ..basis.rows import distinct_rows
+from ..judging.race import Candidate
 from ..priors import GeneralizedGaussian
 
-# Rows whose distances are looked at: quantiles of a hundred thousand pairs are known well enough.
-_ROWS = 500
-# Widths from a quarter of the lower decile of the distances, which resolves what neighbours tell, to
-# twice the upper one, where an RBF is nearly flat; neighbouring widths differ by a factor of about two.
-_LOWER, _UPPER, _WIDTHS = 0.25, 2.0, 6
+# Rows whose distances are computed: the quantiles of their pairs are accurate enough.
+_MAX_ROWS_FOR_DISTANCES = 500
+# The narrowest width, in lower deciles of the distances, resolves neighbouring rows.
+_NARROWEST_WIDTH = 0.25
+# The widest, in upper deciles, makes an RBF kernel nearly constant.
+_WIDEST_WIDTH = 2.0
+# Neighbouring widths then differ by a factor of about two.
+_N_WIDTHS = 6
 
 
-def width_grid(X: Any, n_widths: int = _WIDTHS) -> list[float]:
-    """Return values of a kernel's ``gamma = 1 / (2 h**2)`` from the distances between the rows.
+@dataclass(eq=False)
+class SparseCandidate(Candidate):
+    """A prior at a width; the shape of the prior orders candidates that keep as many columns."""
 
-    Distances between distinct rows: a row written twice says nothing about widths.
+    prior: GeneralizedGaussian
+    gamma: float | None
+
+    def __post_init__(self) -> None:
+        """Order candidates of one size by their shape."""
+        self.tie_break = self.prior.q
+
+    @property
+    def first_scales(self) -> list[float]:
+        """Scales of the last fold: a first guess for the next."""
+        return self.tried[-1].scales if self.tried else []
+
+    @property
+    def starts_others(self) -> bool:
+        """Whether sparser candidates need its solution: what an absorbing prior finds depends on it."""
+        return self.prior.q <= 1
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Return it as parameters of the estimator."""
+        params: dict[str, Any] = {"prior__q": self.prior.q, "prior__scale": self.prior.scale}
+        return params if self.gamma is None else {**params, "gamma": self.gamma}
+
+
+def width_grid(X: Any, n_widths: int = _N_WIDTHS) -> list[float]:
+    """Return values of a kernel's ``gamma = 1 / (2 h**2)`` from the distances between distinct rows.
 
     Parameters
     ----------
@@ -30,27 +61,18 @@ def width_grid(X: Any, n_widths: int = _WIDTHS) -> list[float]:
     n_widths : int, default=6
     """
     rows = X[distinct_rows(X)[0]]
-    rows = rows[:: max(1, rows.shape[0] // _ROWS)]
+    rows = rows[:: max(1, rows.shape[0] // _MAX_ROWS_FOR_DISTANCES)]
     distances = euclidean_distances(rows)[np.triu_indices(rows.shape[0], 1)]
     distances = distances[distances > 0]
     if not distances.size:
         return [1.0]
     low, high = np.quantile(distances, [0.1, 0.9])
-    widths = np.geomspace(_LOWER * low, _UPPER * high, n_widths)
+    widths = np.geomspace(_NARROWEST_WIDTH * low, _WIDEST_WIDTH * high, n_widths)
     return [float(1 / (2 * h**2)) for h in widths]
 
 
-def check_values(owner: object, name: str) -> list[Any]:
-    """Return a parameter that holds several values as a list, or say what it should have been."""
-    value = getattr(owner, name)
-    single = isinstance(value, str | int | float)
-    values = [value] if single else list(value) if isinstance(value, Sequence | np.ndarray) else []
-    require(len(values) > 0, owner, f"{name} must be a value or a sequence of values", value)
-    return values
-
-
-def path_of(shapes: Sequence[float], scales: Sequence[Any]) -> list[GeneralizedGaussian]:
-    """Return the priors in the order in which each is a good start of the next: the dense ones first."""
+def prior_path(shapes: Sequence[float], scales: Sequence[Any]) -> list[GeneralizedGaussian]:
+    """Return the priors, dense ones first: each is then a good start of the next."""
     priors = [GeneralizedGaussian(q, scale) for q in shapes for scale in scales]
     for prior in priors:
         prior.check()

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from ..model.search import OffersClasses, OffersValues
+from ..model.search import ClassifierSearch, RegressorSearch
 from .classifier import SparseBayesClassifier
 from .regressor import SparseBayesRegressor
 from .search import SparseBayesSearch
 
 
-class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch):  # type: ignore[misc]
+class SparseBayesClassifierCV(ClassifierMixin, ClassifierSearch, SparseBayesSearch):  # type: ignore[misc]
     r"""Sparse classifier that chooses its degree of sparsity and its kernel width.
 
     Every candidate is a :class:`~laconism.SparseBayesClassifier` with the prior
@@ -102,7 +102,6 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
     """
 
     _estimator = SparseBayesClassifier
-    _classifies = True
 
     def __init__(
         self,
@@ -154,7 +153,7 @@ class SparseBayesClassifierCV(ClassifierMixin, OffersClasses, SparseBayesSearch)
         self.callbacks = callbacks
 
 
-class SparseBayesRegressorCV(RegressorMixin, OffersValues, SparseBayesSearch):  # type: ignore[misc]
+class SparseBayesRegressorCV(RegressorMixin, RegressorSearch, SparseBayesSearch):  # type: ignore[misc]
     r"""Sparse regressor that chooses its degree of sparsity and its kernel width.
 
     The regression counterpart of :class:`SparseBayesClassifierCV`; every candidate is a
@@ -188,7 +187,6 @@ class SparseBayesRegressorCV(RegressorMixin, OffersValues, SparseBayesSearch):  
     """
 
     _estimator = SparseBayesRegressor
-    _classifies = False
 
     def __init__(
         self,

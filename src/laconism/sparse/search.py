@@ -1,4 +1,4 @@
-"""What the two searches share: candidates -> trials -> the best -> a fit on all rows."""
+"""The sparse searches: candidates, a race over folds, the choice, and a refit on all rows."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ import numpy as np
 from sklearn.base import clone
 
 from .._component import is_name, unknown
+from ..judging.compare import Rule
 from ..judging.folds import draw_folds
-from ..judging.race import Race, SparseCandidate
+from ..judging.race import Race
 from ..judging.trials import Data, Trial
 from ..model.callbacks import check_callbacks
-from ..model.search import CVSearch
+from ..model.search import CVSearch, Winner, choose, refit
 from ..model.threads import one_blas_thread
-from ..model.validation import check_gamma
+from ..model.validation import check_gamma, check_values
 from ..priors import GeneralizedGaussian
 from ..solvers import Record
 from .base import SparseBayesBase
-from .candidates import check_values, path_of, width_grid
-from .fold_path import weigh
+from .candidates import SparseCandidate, prior_path, width_grid
+from .fold_path import TryPath, try_by_evidence
 
 # Kernels whose gamma is a width.
-_WITH_WIDTH = ("rbf", "matern")
-# Kernels are many views of few directions, and more of them have to make the labels of the rows left out
-# five times as likely: in nats. (Of features it is a matter of fact whether few or many count.)
-_FIVE = math.log(5)
+_KERNELS_WITH_WIDTH = ("rbf", "matern")
+# A classifier with more kernels must make the left-out labels five times as likely.
+MORE_KERNELS = Rule(nats=math.log(5))
+# A smaller set of features needs no advantage: whether few or many matter is a property of the data.
+MORE_FEATURES = Rule()
 # Multiples of the scale that the evidence gives to a dense model, the largest first.
-_BOLDER = (30.0, 10.0, 3.0)
+_SCALE_MULTIPLES = (30.0, 10.0, 3.0)
 
 Report = Callable[[list[Trial]], None]
 
 
 class SparseBayesSearch(CVSearch):
-    """Choose among priors and widths; subclasses say which estimator, and how it is scored."""
+    """Choose among priors and widths."""
 
     shapes: Any
     scales: Any
@@ -46,7 +48,51 @@ class SparseBayesSearch(CVSearch):
     criterion: Literal["cv", "evidence"]
 
     _estimator: type[SparseBayesBase]
-    _counted = "relevant"
+    _size_name = "relevant"
+
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Make the candidates, try them, choose, refit and publish."""
+        report = self._reporter()
+        data, template = self._validate(X, y, sample_weight), self._template()
+        checked = template._fit_data(*data)  # validates everything but the grid
+        priors = prior_path(check_values(self, "shapes"), check_values(self, "scales"))
+        widths = self._widths(checked.X)
+        paths = [[SparseCandidate(prior, gamma) for prior in priors] for gamma in widths]
+        candidates = [*chain(*paths)]
+        by_evidence, rule = self._by_evidence(), self._size_rule()
+        tolerance = rule.nats / float(data.weight.sum())
+
+        def best_of(found: list[list[Trial]], handicap: Any = 0.0) -> int:
+            within_error = self.one_standard_error
+            return choose(found, handicap=handicap, tolerance=tolerance, one_standard_error=within_error)
+
+        def winner_of(candidate: SparseCandidate) -> Winner:
+            return refit(clone(template).set_params(**candidate.params), X, y, sample_weight)
+
+        if by_evidence:
+            with one_blas_thread():
+                found = try_by_evidence(template, data, priors)
+            for trials in found:
+                report(trials)
+            best = best_of(found)
+            winner = winner_of(candidates[best])
+        else:
+            race = self._race(template, data, groups, report)
+            with one_blas_thread():
+                race.run(paths)
+            found = [race.trials(candidate) for candidate in candidates]
+            best = best_of(found)
+            winner = winner_of(candidates[best])
+            larger = _larger_scales(candidates[best], winner.model) if rule.nats else []
+            if larger:
+                with one_blas_thread():
+                    race.run([larger], beside=candidates[best])
+                handicap = np.repeat([0.0, tolerance], [len(candidates), len(larger)])
+                candidates += larger
+                found += [race.trials(candidate) for candidate in larger]
+                before, best = best, best_of(found, handicap)
+                winner = winner if best == before else winner_of(candidates[best])
+        self._publish_search([candidate.params for candidate in candidates], found, best, winner)
 
     def _template(self) -> SparseBayesBase:
         """Return the estimator with everything that is not searched."""
@@ -55,66 +101,31 @@ class SparseBayesSearch(CVSearch):
         kind: Any = self._estimator
         return clone(kind(GeneralizedGaussian(), **{name: own[name] for name in shared}))  # type: ignore[no-any-return]
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> float:
-        """Choose and fit; return what the variances of the chosen model are to be multiplied by."""
-        report = self._reporter()
-        data, template = self._rows(X, y, sample_weight), self._template()
-        question: Any = template._fit_data(*data)  # judges everything but the grid
-        priors = path_of(check_values(self, "shapes"), check_values(self, "scales"))
-        paths = [
-            [SparseCandidate(prior, gamma) for prior in priors] for gamma in self._widths(question.X)
-        ]
-        with one_blas_thread():
-            if self._by_evidence():
-                found = weigh(template, data, priors)
-                for trials in found:
-                    report(trials)
-            else:
-                race = self._race(template, data, groups, report)
-                race.run(paths)
-                found = [race.trials(runner) for runner in chain(*paths)]
-        runners = [*chain(*paths)]
-        price = self._allowed() / float(data.weight.sum())
-        self._choose([runner.params for runner in runners], found, allowed=price)
-        self._refit(template, X, y, sample_weight)
-        bolder = self._larger_scales(runners[self.best_index_])
-        if bolder:
-            with one_blas_thread():
-                race.run([bolder], beside=runners[self.best_index_])
-            handicap = np.repeat([0.0, price], [len(runners), len(bolder)])
-            runners, found = runners + bolder, found + [race.trials(runner) for runner in bolder]
-            before, params = self.best_index_, [runner.params for runner in runners]
-            self._choose(params, found, handicap=handicap, allowed=price)
-            if self.best_index_ != before:
-                self._refit(template, X, y, sample_weight)
-        factor: float = found[self.best_index_][0].factor
-        return factor
+    def _size_rule(self) -> Rule:
+        """Return by how much a candidate with more columns must be better than one with fewer."""
+        by_density = self.scoring is None and self.criterion == "cv"
+        kernels = self._classifies and self.kernel is not None
+        return MORE_KERNELS if kernels and by_density else MORE_FEATURES
 
-    def _refit(self, template: SparseBayesBase, X: Any, y: Any, sample_weight: Any) -> None:
-        """Publish the chosen model, fitted to all rows."""
-        began = time.perf_counter()
-        best: Any = clone(template).set_params(**self.best_params_)
-        self.best_estimator_ = best.fit(X, y, sample_weight=sample_weight)
-        self.refit_time_ = time.perf_counter() - began
-        self.n_iter_ = self.best_estimator_.n_iter_
-
-    def _larger_scales(self, chosen: SparseCandidate) -> list[SparseCandidate]:
-        """Return the chosen candidate with larger scales, where the evidence may have been timid.
-
-        Where classes are nearly separable Laplace's evidence of a dense model is: the rows left out know
-        better. Of several outputs, with a scale each, it is left alone.
-        """
-        model, prior = self.best_estimator_, chosen.prior
-        if not (self._allowed() and prior.learns and prior.q > 1 and len(model.priors_) == 1):
-            return []
-        scale = float(model.prior_.scale)
-        return [
-            SparseCandidate(GeneralizedGaussian(prior.q, times * scale), chosen.gamma)
-            for times in _BOLDER
-        ]
+    def _race(
+        self, template: SparseBayesBase, data: Data, groups: Any, report: Report
+    ) -> Race[SparseCandidate]:
+        """Return the race over the folds."""
+        scoring = self._resolve_scoring(template)
+        folds = draw_folds(self.cv, data, groups, self._classifies)
+        return Race(
+            TryPath(template, data, scoring.score),
+            rounds=[[fold] for fold in folds],
+            weights=[float(data.weight[test].sum()) for _, test in folds],
+            scoring=scoring,
+            drops=self.race and scoring.by_rows,
+            required=None if self.one_standard_error else self._size_rule().nats,
+            n_jobs=self.n_jobs,
+            on_done=report,
+        )
 
     def _reporter(self) -> Report:
-        """Return what tells the callbacks of each candidate that is done."""
+        """Return the function that reports each finished candidate to the callbacks."""
         callbacks, began, number = check_callbacks(self.callbacks), time.perf_counter(), 0
 
         def report(trials: list[Trial]) -> None:
@@ -128,7 +139,7 @@ class SparseBayesSearch(CVSearch):
         return report
 
     def _by_evidence(self) -> bool:
-        """Return which criterion is asked for, if it suits the columns."""
+        """Return whether the criterion is the evidence, or raise where it does not suit the columns."""
         if is_name(self.criterion, "evidence") and self.kernel is not None:
             raise ValueError(
                 "criterion='evidence' needs kernel=None: between kernels it prefers too few; "
@@ -137,19 +148,6 @@ class SparseBayesSearch(CVSearch):
         if not is_name(self.criterion, "cv", "evidence"):
             raise unknown("criterion", str(self.criterion), ["cv", "evidence"])
         return self.criterion == "evidence"
-
-    def _race(self, template: SparseBayesBase, data: Data, groups: Any, report: Report) -> Race:
-        """Return the folds and the rules."""
-        judge = self._judge(template)
-        allowed = None if self.one_standard_error else self._allowed()
-        thins = self.race and judge.by_rows
-        folds = draw_folds(self.cv, data, groups, self._classifies)
-        return Race(template, data, folds, judge, thins, allowed, self.n_jobs, report)
-
-    def _allowed(self) -> float:
-        """Return by how many nats in all the best candidate may be better than a sparser one."""
-        judged = self.scoring is None and self.criterion == "cv"
-        return _FIVE if self._classifies and self.kernel is not None and judged else 0.0
 
     def _widths(self, X: Any) -> list[float | None]:
         """Return the values of gamma to try; None where the kernel has none."""
@@ -160,10 +158,19 @@ class SparseBayesSearch(CVSearch):
         if not isinstance(self.kernel, str) or self.kernel in ("linear", "precomputed"):
             return [None]
         if automatic:
-            return [*width_grid(X)] if self.kernel in _WITH_WIDTH else [None]
+            return [*width_grid(X)] if self.kernel in _KERNELS_WITH_WIDTH else [None]
         return gammas
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
+
+def _larger_scales(chosen: SparseCandidate, model: Any) -> list[SparseCandidate]:
+    """Return the chosen candidate with larger scales, where the evidence may have found too small a one.
+
+    Where classes are nearly separable, Laplace's evidence of a dense model prefers too small a scale. Of
+    several outputs, with a scale each, none are tried.
+    """
+    prior = chosen.prior
+    if not (prior.learns and prior.q > 1 and len(model.priors_) == 1):
+        return []
+    scale = float(model.prior_.scale)
+    larger = [GeneralizedGaussian(prior.q, multiple * scale) for multiple in _SCALE_MULTIPLES]
+    return [SparseCandidate(each, chosen.gamma) for each in larger]

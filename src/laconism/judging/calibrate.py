@@ -1,0 +1,254 @@
+"""Calibration: the few numbers that make a model's predictive probabilities fit left-out rows.
+
+Each function returns a scale, a shift, a coupling, a variance factor or a noise. All that are found by a
+search in one dimension use :func:`maximum_within`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq, minimize
+from scipy.special import softmax
+
+from .._protocols import Array, Index, Likelihood
+from ..likelihoods import Binary
+from .row_scores import RowScores
+
+# Prior deviation of the logarithm of a mean scale.
+_LOG_SCALE_DEVIATION = 0.3
+# The same where features outnumber rows: one precision for all features is then far from the truth.
+_WIDE_LOG_SCALE_DEVIATION = 0.6
+_MIN_MEAN_SCALE = 0.5
+_MAX_MEAN_SCALE = 4.0
+# Half the distance of the finite difference that gives the slope along the logarithm of the scale.
+_LOG_SCALE_STEP = 1e-3
+# Prior deviation of a shift, in deviations of a latent.
+_SHIFT_DEVIATION = 0.5
+# Slope at which the search for scale and shift ends.
+_MAX_SLOPE_NATS = 1e-8
+# Prior mean and deviation of the coupling of several classes, and its upper bound.
+_COUPLING_MEAN = 0.5
+_COUPLING_DEVIATION = 1.0
+_MAX_COUPLING = 10.0
+# Prior deviation of the logarithm of a variance factor.
+_LOG_FACTOR_DEVIATION = 1.0
+# The share of the rows below which a class is rare.
+_RARE_CLASS_SHARE = 0.05
+# How many times the rows of a rare class a model may expect before its variance is reduced.
+_MAX_EXPECTED_RATIO = 2.0
+# The lower bound of the factor of the variance, as a logarithm.
+_MIN_LOG_VARIANCE_FACTOR = float(np.log(1e-6))
+
+
+def maximum_within(
+    slope: Callable[[float], float], low: float, high: float, xtol: float = 1e-12
+) -> float:
+    """Return where a concave function has its maximum between two bounds, given its slope."""
+    if slope(low) <= 0:
+        return low
+    return high if slope(high) >= 0 else float(brentq(slope, low, high, xtol=xtol))
+
+
+def fit_mean_scale(y: Array, m: Array, v: Array, weight: Array, likelihood: Likelihood) -> float:
+    r"""Return the factor of the latent means under which left-out labels are most probable.
+
+    Laplace's approximation is underconfident: the posterior is skewed away from zero, so its mean is
+    further out than its mode. The prior :math:`\log s \sim \mathcal N(0, 0.3^2)` keeps the factor close
+    to one where rows are few.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+    m, v : ndarrays of shape (n,)
+        Mean and variance of each row's latent as if the row had not been seen.
+    weight : ndarray of shape (n,)
+    likelihood : Likelihood
+    """
+
+    def nats(log_s: float) -> float:
+        fit = weight @ likelihood.predictive(y, np.exp(log_s) * m, v)
+        return float(fit) - 0.5 * (log_s / _LOG_SCALE_DEVIATION) ** 2
+
+    def slope(log_s: float) -> float:
+        return nats(log_s + _LOG_SCALE_STEP) - nats(log_s - _LOG_SCALE_STEP)
+
+    low, high = float(np.log(_MIN_MEAN_SCALE)), float(np.log(_MAX_MEAN_SCALE))
+    return float(np.exp(maximum_within(slope, low, high)))
+
+
+def fit_scale_and_shift(
+    y: Array,
+    m: Array,
+    v: Array,
+    weight: Array,
+    likelihood: Likelihood,
+    intercept: float,
+    *,
+    free_intercept: bool,
+    dense: bool,
+) -> tuple[float, float]:
+    r"""Return scale and shift of the latent means under which left-out labels are most probable.
+
+    Where features outnumber rows, each row is explained by what it shares with no other row. The
+    intercept :math:`b` then holds the class frequencies, and the rest of a left-out latent is small
+    beside it. So the scale applies to the latent without its intercept, :math:`s(m - b) + b'` with
+    :math:`b'` close to :math:`b`.
+
+    Parameters
+    ----------
+    y, m, v, weight, likelihood
+        As in :func:`fit_mean_scale`.
+    intercept : float
+        The intercept b.
+    free_intercept : bool
+        Whether the intercept may move.
+    dense : bool
+        Whether all features have weights, which leaves the scale more uncertain.
+    """
+    binary: Any = likelihood
+    log_scale = _WIDE_LOG_SCALE_DEVIATION if dense else _LOG_SCALE_DEVIATION
+    latent = float(np.sqrt(1 + weight @ v / weight.sum()))
+    deviation = np.array([log_scale, _SHIFT_DEVIATION * latent])[: 1 + free_intercept]
+
+    def parts(at: Array) -> tuple[Array, Any]:
+        """Return the derivatives of the latents by log s and b', and the likelihood's there."""
+        along = np.exp(at[0]) * (m - intercept)
+        moves = np.column_stack([along, np.ones_like(along)])[:, : at.size]
+        return moves, binary.integrated(y, along + intercept + at[1:].sum(), v)
+
+    def cost(at: Array) -> tuple[float, Array]:
+        moves, (log_p, slope, _) = parts(at)
+        value = 0.5 * float(((at / deviation) ** 2).sum()) - float(weight @ log_p)
+        return value, at / deviation**2 - moves.T @ (weight * slope)
+
+    def hessian(at: Array) -> Array:
+        moves, (_, slope, curvature) = parts(at)
+        second = np.diag(deviation**-2) + (moves.T * (weight * curvature)) @ moves
+        second[0, 0] -= moves[:, 0] @ (weight * slope)  # a latent is not linear in log s
+        return np.asarray(second)
+
+    start, options = np.zeros(deviation.size), {"gtol": _MAX_SLOPE_NATS}
+    found: Any = minimize(  # type: ignore[call-overload]
+        cost, start, jac=True, hess=hessian, method="trust-exact", options=options
+    )
+    s = float(np.exp(found.x[0]))
+    return s, (1 - s) * intercept + float(found.x[1:].sum())
+
+
+def fit_coupling(yes: Array, no: Array, codes: Index, weight: Array) -> float:
+    r"""Return the coupling of several classes under which left-out labels are most probable.
+
+    Their log probability is concave in c. The prior :math:`c \sim \mathcal N(1/2, 1)` keeps it finite
+    where classes are separable.
+
+    Parameters
+    ----------
+    yes, no : ndarray of shape (n, n_classes)
+        Logarithms of the probabilities of each class and of the rest, of each row as if it had not been
+        seen (:func:`laconism.model.multiclass.couple`).
+    codes : ndarray of shape (n,)
+        The class of each row.
+    weight : ndarray of shape (n,)
+
+    Returns
+    -------
+    float
+        Between 0 and 10.
+    """
+    truth = np.take_along_axis(no, codes[:, None], axis=1)[:, 0]
+
+    def slope(c: float) -> float:
+        expected = (softmax(yes - c * no, axis=1) * no).sum(axis=1)
+        return float(weight @ (expected - truth)) - (c - _COUPLING_MEAN) / _COUPLING_DEVIATION**2
+
+    return maximum_within(slope, 0.0, _MAX_COUPLING)
+
+
+def best_variance_factor(folds: Sequence[RowScores], factors: Array) -> int:
+    r"""Return the index of the variance factor under which all folds are most probable.
+
+    Where classes are nearly separable, Laplace's variances grow with the scale of the weights and the
+    mode does not, so dense models are underconfident. Sparse models leave out the uncertainty of the
+    selection and are overconfident. One factor per candidate, :math:`\log c \sim \mathcal N(0, 1)` and
+    at most 2, corrects both; the predicted labels stay the same.
+    """
+    total: Array = np.sum([fold.log_p @ fold.weight for fold in folds], axis=0)
+    return int(np.argmax(total - 0.5 * (np.log(factors) / _LOG_FACTOR_DEVIATION) ** 2))
+
+
+def has_rare_class(y: Array, weight: Array, likelihood: Likelihood) -> bool:
+    """Return whether labels have a class with few of the rows."""
+    first, total = float(weight @ (y > 0)), float(weight.sum())
+    return isinstance(likelihood, Binary) and min(first, total - first) < _RARE_CLASS_SHARE * total
+
+
+def match_class_frequency(y: Array, m: Array, v: Array, weight: Array, likelihood: Likelihood) -> float:
+    r"""Return the factor of the variances under which a rare class is predicted as often as it occurs.
+
+    Where a class has a handful of rows among thousands, the likelihood hardly bounds the weights on one
+    side. Laplace's Gaussian is as wide on the other side, and integrated probabilities come out near one
+    half for all rows. Where they expect more than twice the rows of the rarer class, the variances are
+    multiplied by the number :math:`c < 1` with
+
+    .. math:: \sum_i P(y_i = 1 \mid m_i, c\,v_i) = \#\{i : y_i = 1\}.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Labels -1 and +1, one of them rare (:func:`has_rare_class`).
+    m, v : ndarrays of shape (n,)
+        Mean and variance of each row's latent.
+    weight : ndarray of shape (n,)
+    likelihood : Likelihood
+    """
+    first, total = float(weight @ (y > 0)), float(weight.sum())
+    label = np.full_like(m, 1.0 if 2 * first < total else -1.0)  # of the rarer class
+    count = min(first, total - first)
+
+    def expected(log_factor: float) -> float:
+        return float(weight @ np.exp(likelihood.predictive(label, m, np.exp(log_factor) * v)))
+
+    if expected(0.0) <= _MAX_EXPECTED_RATIO * count:
+        return 1.0
+    # Without an intercept even the mode may expect more: then the factor is at its lower bound.
+    found = maximum_within(lambda at: count - expected(at), _MIN_LOG_VARIANCE_FACTOR, 0.0)
+    return float(np.exp(found))
+
+
+def press_noise(error: Array, variance: Array, weight: Array, at_least: float) -> float:
+    """Return the noise variance with which squared leave-one-out residuals have their expected size.
+
+    In units of their predictive variance they are then one on average.
+
+    Parameters
+    ----------
+    error, variance : ndarrays of shape (n,)
+        Residual of each row without it, and the variance of its latent there.
+    weight : ndarray of shape (n,)
+    at_least : float
+        A lower bound.
+    """
+    total = float(weight.sum())
+    at_most = float(weight @ error**2) / total
+    if at_most <= at_least:
+        return at_least
+
+    def excess(noise: float) -> float:
+        return float(weight @ (error**2 / (noise + variance))) / total - 1
+
+    return maximum_within(excess, at_least, at_most, xtol=1e-14 * at_most)
+
+
+def left_out_noise(y: Array, m: Array, v: Array, weight: Array, likelihood: Likelihood) -> Likelihood:
+    """Return the likelihood with the noise that cross-validated residuals show; labels have none.
+
+    Parameters
+    ----------
+    y, m, v, weight, likelihood
+        As in :func:`fit_mean_scale`.
+    """
+    known = float(weight @ v / weight.sum())
+    return likelihood.refit(y, m, weight, 0, -known)

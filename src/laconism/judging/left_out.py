@@ -1,0 +1,184 @@
+"""Rows left out: leave-one-out by formula, k folds by refitting, PRESS residuals of a regression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from .._protocols import Array, Basis, Index
+from ..basis import KernelBasis, WithConstant
+from ..basis.rows import distinct_rows
+from ..laplace.mode import Mode
+from ..linalg import Factor, as_dense
+from ..posterior import GaussianPosterior
+
+# Observations per effective parameter above which residuals need no leave-one-out correction.
+_MIN_ROWS_PER_FEATURE_WEIGHT = 2.0
+# The same for kernels: each sits on a row and fits that row better than any other.
+_MIN_ROWS_PER_KERNEL_WEIGHT = 10.0
+# The part of a kernel that belongs to its row alone needs a factorisation of all kernels; above this
+# many they are those of chosen rows, or nearly dependent, and the part is negligible.
+_MAX_KERNELS = 2_000
+# Parts of a kernel below this one of its height are rounding.
+_KERNEL_ROUNDING = 1e-10
+# The smallest share of a row's latent that the other rows determine, so that no division is by zero.
+_MIN_SHARE_OF_OTHERS = 1e-9
+# The same in the formula of leave-one-out.
+_MIN_LEFT_OUT_SHARE = 1e-10
+
+
+def leave_one_out(mode: Mode, v: Array | None = None) -> tuple[Array, Array]:
+    r"""Return mean and variance of each row's latent as if the row had not been seen.
+
+    The Gaussian of the row itself, of precision :math:`r_i` and target :math:`z_i`, is divided out of
+    the posterior: :math:`1/v_{-i} = 1/v_i - r_i`, :math:`m_{-i}/v_{-i} = m_i/v_i - r_i z_i`. Exact for
+    Gaussian noise, and close for Laplace's approximation. Of a row with a weight above one, one
+    observation is left out; all of them if the problem has ``leave_whole_rows``.
+
+    Parameters
+    ----------
+    mode : Mode
+    v : ndarray of shape (n,), optional
+        The variances :math:`v_i`, if they are known already.
+    """
+    v = mode.ridge.latent_variance(mode.problem.design, mode.r) if v is None else v
+    times = 1.0 if mode.problem.leave_whole_rows else np.maximum(mode.problem.weight, 1.0)
+    own = v * mode.r / times
+    share = np.maximum(1 - own, _MIN_LEFT_OUT_SHARE)
+    return (mode.f - own * mode.target) / share, v / share
+
+
+def cross_validated(
+    folds: Iterable[Index],
+    n_rows: int,
+    predict_without: Callable[[Index, Index], Any],
+    shape: tuple[int, ...] = (),
+) -> Array:
+    """Return predictions of every row by a model that was fitted without the row's fold.
+
+    Parameters
+    ----------
+    folds : iterable of index arrays
+        The rows that are left out in turn.
+    n_rows : int
+    predict_without : callable
+        Given the rows that stay and the rows that are left out, returns an array of shape
+        ``(*shape, n_left_out)``.
+    shape : tuple of int, default=()
+        What is predicted of a row.
+
+    Returns
+    -------
+    ndarray of shape (*shape, n_rows)
+        Zero at rows that are in no fold.
+    """
+    left = np.zeros((*shape, n_rows))
+    every = np.arange(n_rows)
+    for out in folds:
+        left[..., out] = predict_without(np.setdiff1d(every, out), out)
+    return left
+
+
+class OwnKernelPart(NamedTuple):
+    """Kernels on rows of the data, and the part of each that no other kernel explains at its row."""
+
+    rows: Index
+    columns: Index  # of the posterior
+    part: Array
+
+    @classmethod
+    def nothing(cls) -> Self:
+        """Return no kernels: a feature belongs to no row."""
+        return cls(np.arange(0), np.arange(0), np.zeros(0))
+
+    @classmethod
+    def of(cls, basis: Basis, source: Index, X: Any) -> Self:
+        """Return the parts for a posterior whose columns have these sources.
+
+        ``basis`` has all candidate kernels on rows of ``X``, or the columns of a precomputed matrix.
+        """
+        every: Any = basis.rest if isinstance(basis, WithConstant) else basis
+        if every.n_columns > _MAX_KERNELS:
+            return cls.nothing()
+        rows = every.source if isinstance(every, KernelBasis) else np.arange(every.n_columns)
+        columns = np.flatnonzero(source >= 0)
+        which = np.searchsorted(every.source, source[columns])
+        return cls(rows[which], columns, _own_part(as_dense(every.columns(X[rows])))[which])
+
+
+def _own_part(K: Array) -> Array:
+    r"""Return the part of each kernel at its own row that the other kernels do not explain.
+
+    Interpolated from the other rows by the other kernels, a kernel is wrong at its own row by
+    :math:`1/(K^{-1})_{ii}`: nearly zero where kernels are wide for the distances between rows, all of it
+    where kernels do not overlap.
+    """
+    least = _KERNEL_ROUNDING * max(float(np.abs(K.diagonal()).max(initial=0.0)), np.finfo(float).tiny)
+    root = Factor((K + K.T) / (2 * least) + np.eye(K.shape[0])).inverse_root
+    return np.asarray(least / np.einsum("ij,ij->j", root, root))
+
+
+@dataclass(frozen=True)
+class PressResiduals:
+    """Residual of each row under the model without it, and the variance of its latent there."""
+
+    error: Array
+    variance: Array  # of the latent
+
+    @classmethod
+    def of(
+        cls,
+        posterior: GaussianPosterior,
+        noise: float,
+        own: OwnKernelPart,
+        X: Any,
+        Phi: Array,
+        residual: Array,
+        v: Array,
+        weight: Array,
+    ) -> Self:
+        r"""Leave each row out, with its duplicates and with the part that belongs to its own kernel.
+
+        Without a row whose latent has variance :math:`v`, weight :math:`\omega` and residual
+        :math:`\bar r`, another latent moves by :math:`-c\,\omega\bar r/(\sigma^2 - \omega v)`, with
+        :math:`c` their covariance (the formula of PRESS). At the row itself :math:`c = v`. A model
+        without the row would not have had its kernel either, so the columns are evaluated at the row
+        without the part that only this kernel explains.
+
+        Parameters
+        ----------
+        posterior : GaussianPosterior
+        noise : float
+            Variance of the noise at which the posterior was found.
+        own : OwnKernelPart
+        X : array-like of shape (n, d)
+        Phi : ndarray of shape (k, k)
+            The columns of the posterior at the rows of ``own``.
+        residual, v, weight : ndarrays of shape (n,)
+            Residuals of the targets, variances of the latents and row weights.
+        """
+        _, copy = distinct_rows(X)
+        times = np.bincount(copy, weight)[copy]
+        left = np.maximum(1 - times * v / noise, _MIN_SHARE_OF_OTHERS)
+        pull = np.bincount(copy, weight * residual)[copy] / (noise * left)
+        own_weight, shared, square = np.zeros((3, int(copy.max()) + 1))
+        at, column, each = copy[own.rows], own.columns, np.arange(own.rows.size)
+        own_weight[at] = own.part * posterior.mean[column]
+        covariance = posterior.covariance_dot((Phi - posterior.centre).T)
+        shared[at] = own.part * covariance[column, each]
+        unit = np.eye(posterior.mean.size)[:, column]
+        square[at] = own.part**2 * posterior.covariance_dot(unit)[column, each]
+        own_weight, shared, square = own_weight[copy], shared[copy], square[copy]
+        c = v - shared
+        error = residual + own_weight + c * pull
+        variance = v - 2 * shared + square + times * c**2 / (noise * left)
+        return cls(error, np.maximum(variance, 0.0))
+
+
+def has_few_rows(n_parameters: float, weight: Array, *, kernels: bool) -> bool:
+    """Return whether rows are so few for the parameters that residuals underestimate the noise."""
+    rows = _MIN_ROWS_PER_KERNEL_WEIGHT if kernels else _MIN_ROWS_PER_FEATURE_WEIGHT
+    return rows * n_parameters > float(weight.sum())
