@@ -90,10 +90,15 @@ def claims_markdown(paper):
     """Return the table of claims that opens the README of an experiment."""
     lines = ["| claim | place | verdict | comparisons |", "|---|---|---|---|"]
     lines += [
-        f"| {one['text']} | {one['place']} | **{one['verdict']}** | {comparisons(one)} |"
+        f"| {escaped(one['text'])} | {one['place']} | **{one['verdict']}** | {comparisons(one)} |"
         for one in paper["sentences"]
     ]
     return "\n".join(lines)
+
+
+def escaped(text):
+    """Return text for a cell of a Markdown table."""
+    return text.replace("|", "\\|")
 
 
 def summary_markdown(papers):

@@ -145,10 +145,18 @@ def test_a_paper_is_told_by_its_verdicts(extensions, tmp_path):
         "numbers": [(number, judged("reproduced", 95.5)), (number, judged("not measured"))],
         "claims": list(zip(claims, map(judged, ["holds", "holds", "reversed"]), strict=True)),
     }
-    told = measured._paper(
-        {"title": "A title", "paper": "A paper", "name": "a", "places": {"table 1": place}}, tmp_path
-    )
+    sentence = {"text": "fewer | errors", "place": "table 1", "verdict": "fails"}
+    paper = {
+        "title": "A title",
+        "paper": "A paper",
+        "name": "a",
+        "sentences": [sentence | {"comparisons": 3, "holds": 2, "reversed": 1}],
+        "places": {"table 1": place},
+    }
+    told = measured._paper(paper, tmp_path)
     assert "## A title\n" in told
+    assert r"| fewer \| errors | table 1 | **fails** | 2 hold, 1 reversed of 3 |" in told
+    assert told.index("**fails**") < told.index("partly: 2 of 4")
     assert "| table 1 | Errors | partly: 2 of 4 |" in told
     assert "| Ripley | EM | errors | 94 | 95.5 | 0.0123 | reproduced |" in told
     assert r"| fewer \| errors | errors | SVC | Ripley; Pima | holds |" in told
