@@ -5,8 +5,7 @@ from .interop.onnx import to_onnx
 from .interop.persistence import load, save
 from .jcfo.cv import JCFOClassifierCV, JCFORegressorCV
 from .jcfo.estimators import JCFOClassifier, JCFORegressor
-from .rvm.estimators import RVMClassifier, RVMRegressor
-from .rvm.grid_estimators import GridRVMClassifier, GridRVMRegressor
+from .rvm import GridRVMClassifier, GridRVMRegressor, RVMClassifier, RVMRegressor
 from .sparse.classifier import SparseBayesClassifier
 from .sparse.cv import SparseBayesClassifierCV, SparseBayesRegressorCV
 from .sparse.regressor import SparseBayesRegressor

@@ -25,14 +25,14 @@ from laconism.linalg import Quadratic, ridge, ridge_dual, ridge_primal
 from laconism.priors import Jeffreys
 from laconism.rvm import maximize_precisions as _settle
 from laconism.rvm import top_down as _top_down
-from laconism.rvm.belief import Belief
 from laconism.rvm.bottom_up import _dissimilar, evidence_gains
 from laconism.rvm.evidence import TopDownEvidence
-from laconism.rvm.maximize_precisions import Local, maximize_precisions
+from laconism.rvm.maximize_precisions import LocalEvidence, maximize_precisions
 from laconism.rvm.qr_compress import qr_compress
 from laconism.rvm.rprop import RpropStep
 from laconism.rvm.sequential import Sequential
 from laconism.rvm.variational import Variational
+from laconism.rvm.variational_state import VariationalState
 from laconism.solvers import Problem, solve
 
 LIKELIHOODS = {
@@ -275,7 +275,7 @@ def test_the_papers_update_stays_where_the_fast_one_ends(kind, combine, grid):
     for shape, rate in ((1e-12, 1e-12), (0.1, 0.1)):
         solver = Variational(grid, combine, shape=shape, rate=rate)
         state = solve(problem, solver, max_iter=1000, tol=1e-15).state
-        after = state.precisions.variational(state.second)
+        after = state.precisions.variational(state.second_moment)
         np.testing.assert_allclose(after.precision, state.precisions.precision, rtol=1e-4)
         off = 1e-6 * state.precisions.precision.min() * (combine == "sum")
         for old, new in zip(state.precisions.means, after.means, strict=True):
@@ -322,10 +322,10 @@ def test_with_gaussian_noise_the_posterior_is_q():
 def test_a_precision_goes_faster_ahead_and_slower_when_it_turns():
     pace = RpropStep.first(np.array([1.0, -1.0, 1.0]))
     assert (pace.multiple == 1).all()
-    pace = pace.then(np.array([0.5, 0.5, 0.0])).keep(np.array([0, 1]))
+    pace = pace.next(np.array([0.5, 0.5, 0.0])).keep(np.array([0, 1]))
     assert pace.multiple[0] > 1 > pace.multiple[1]
     for _ in range(20):
-        pace = pace.then(-pace.change * [-1, 1])
+        pace = pace.next(-pace.change * [-1, 1])
     np.testing.assert_allclose(pace.multiple, [2.0, 0.7])
 
 
@@ -333,7 +333,7 @@ def test_a_precision_goes_faster_ahead_and_slower_when_it_turns():
 def test_a_wide_grid_needs_few_passes_over_its_columns(combine, monkeypatch):
     """What a fit costs is the columns of all its solves; striking a slice at a time takes more."""
     X, y, _ = make_grid(150, (60, 25), relevant=(5, 3), kind="regression", random_state=1_006)
-    seen, of = [], Belief.of.__func__
+    seen, of = [], VariationalState.of.__func__
 
     def count(cls, problem, *args, **kwargs):
         seen.append(problem.design.shape[1] / 1_500)
@@ -345,7 +345,7 @@ def test_a_wide_grid_needs_few_passes_over_its_columns(combine, monkeypatch):
         searches.append(args)
         return solve(*args, **kwargs)
 
-    monkeypatch.setattr(Belief, "of", classmethod(count))
+    monkeypatch.setattr(VariationalState, "of", classmethod(count))
     monkeypatch.setattr("laconism.rvm.output.solve", search)
     model = GridRVMRegressor(combine=combine).fit(X, y)
     assert model.status_.converged
@@ -447,8 +447,8 @@ def test_the_full_model_is_left_without_the_last_digits_of_its_weights(monkeypat
     solved, compress = [], FactoredDesign.compress
     monkeypatch.setattr(FactoredDesign, "compress", lambda *args: solved.append(1) or compress(*args))
     evidence, count = [], []
-    for gain in (_top_down._ROUGH, 1e-16):
-        monkeypatch.setattr(_top_down, "_ROUGH", gain)
+    for gain in (_top_down._ROUGH_NATS, 1e-16):
+        monkeypatch.setattr(_top_down, "_ROUGH_NATS", gain)
         solved.clear()
         model = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
         evidence.append(model.history_[-1].objective)
@@ -460,8 +460,8 @@ def test_the_full_model_is_left_without_the_last_digits_of_its_weights(monkeypat
 def test_calm_updates_do_without_the_rows(monkeypatch):
     X, y = make_ripley(320, random_state=1)
     evidence, steps = [], []
-    for updates in (_top_down._UPDATES, 1):
-        monkeypatch.setattr(_top_down, "_UPDATES", updates)
+    for updates in (_top_down._MAX_UPDATES_PER_CURVATURE, 1):
+        monkeypatch.setattr(_top_down, "_MAX_UPDATES_PER_CURVATURE", updates)
         model = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
         evidence.append(model.history_[-1].objective)
         steps.append(model.n_iter_)
@@ -596,7 +596,7 @@ def test_no_column_would_pay_for_itself_in_the_end(kind, solver):
     gain, _, _ = evidence_gains(state.mode, state.active, problem.design)
     gain[state.active] = 0.0
     assert gain.max() <= 0.5
-    assert Local.at(state.mode.quadratic(), state.mode.alpha).doomed().size == 0
+    assert LocalEvidence.at(state.mode.quadratic(), state.mode.alpha).prunable().size == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -638,9 +638,9 @@ def test_the_slope_of_the_evidence(seed):
     rng = np.random.default_rng(seed)
     quadratic, alpha = quadratic_of(seed=seed)
     at = np.log(alpha) + rng.normal(size=alpha.size)
-    here = Local.at(quadratic, np.exp(at))
+    here = LocalEvidence.at(quadratic, np.exp(at))
     slope = 0.5 * (here.well_determined - here.alpha * here.answer.weights**2)
-    numeric = central(lambda t: Local.at(quadratic, np.exp(t)).value, at, 1e-5)
+    numeric = central(lambda t: LocalEvidence.at(quadratic, np.exp(t)).value, at, 1e-5)
     np.testing.assert_allclose(slope, numeric, rtol=1e-6, atol=1e-7)
 
 
@@ -651,12 +651,12 @@ def test_newtons_step_is_that_of_finite_differences(seed):
     at = np.log(best) + 0.03 * rng.normal(size=best.size)
 
     def slope(t):
-        return central(lambda u: Local.at(quadratic, np.exp(u)).value, t, 1e-4)
+        return central(lambda u: LocalEvidence.at(quadratic, np.exp(u)).value, t, 1e-4)
 
     H = central(slope, at, 1e-3)
     values = np.linalg.eigvalsh(-H)
-    assert values.min() > 1e-3 * values.max()  # no direction is floor_curvature
-    step = Local.at(quadratic, np.exp(at)).newton()
+    assert values.min() > 1e-3 * values.max()  # no direction has the least curvature
+    step = LocalEvidence.at(quadratic, np.exp(at)).newton()
     np.testing.assert_allclose(step, np.linalg.solve(-H, slope(at)), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(at + step, np.log(best), atol=0.01)  # the error squares
 
@@ -665,27 +665,27 @@ def test_newtons_step_is_that_of_finite_differences(seed):
 def test_newtons_step_goes_uphill_anywhere(seed):
     rng = np.random.default_rng(seed)
     quadratic, best = quadratic_of(seed=seed)
-    here = Local.at(quadratic, best * np.exp(rng.uniform(-8, 8, size=best.size)))
+    here = LocalEvidence.at(quadratic, best * np.exp(rng.uniform(-8, 8, size=best.size)))
     slope = 0.5 * (here.well_determined - here.alpha * here.answer.weights**2)
     assert slope @ here.newton() > 0
     assert np.abs(here.newton()).max() <= 3 + 1e-12
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_doomed_are_those_that_are_better_gone(seed):
+def test_prunable_columns_are_those_that_are_better_gone(seed):
     """Their evidence rises all the way to an infinite precision, that of the others does not."""
     problem = ask("fixed", 30, 8, seed=seed, scale=0.3)
     quadratic = Quadratic.of(problem.design, np.full(30, 1 / 0.3), problem.y, intercept=True)
     alpha = np.full(8, 3.0)
-    here = Local.at(quadratic, alpha)
-    doomed = set(here.doomed())
+    here = LocalEvidence.at(quadratic, alpha)
+    prunable = set(here.prunable())
     for k in range(8):
-        gone = Local.at(quadratic, np.where(np.arange(8) == k, 1e12, alpha)).value
+        gone = LocalEvidence.at(quadratic, np.where(np.arange(8) == k, 1e12, alpha)).value
         values = [
-            Local.at(quadratic, np.where(np.arange(8) == k, 10.0**e, alpha)).value
+            LocalEvidence.at(quadratic, np.where(np.arange(8) == k, 10.0**e, alpha)).value
             for e in np.linspace(-4, 8, 49)
         ]
-        assert (k in doomed) == (max(values) <= gone + 1e-9)
+        assert (k in prunable) == (max(values) <= gone + 1e-9)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -1038,7 +1038,7 @@ def test_rows_stay_as_they_are_where_turning_is_wrong_or_wins_nothing(kind, n):
 @pytest.mark.parametrize("seed", range(4))
 def test_newtons_step_is_a_triangle_where_the_evidence_is_concave(seed, monkeypatch):
     quadratic, best = quadratic_of(seed=seed)
-    here, there = Local.at(quadratic, best), Local.at(quadratic, best * 1e4)
+    here, there = LocalEvidence.at(quadratic, best), LocalEvidence.at(quadratic, best * 1e4)
     step = there.newton()
     assert np.isfinite(step).all()
 

@@ -13,36 +13,39 @@ from ..linalg import Ridge
 from ..solvers import Problem
 from .maximize_precisions import maximize_precisions
 
-# Columns tried together after one look at all of them, at the most, or half as many as are in. Kernels
-# that are tried one by one crawl along the rows; many at once show the way, and those that were not
-# needed go again.
-_BATCH = 32
-# Two columns at least this much alike are not both tried after one look.
-_ALIKE = 0.95
-# While columns come and go, precisions settle to within so many nats, and a step that gains less is
-# the last; once a step gains less than the second they settle to within the third.
-COARSE, _CLOSE, _FINE = 1e-2, 1.0, 1e-6
-# How often the likelihood is touched anew while the precisions settle.
-_ROUNDS = 50
-# Below this part of its squared length a column is in the span of the others, but for rounding.
-_IN_SPAN = 1e-9
+# Columns that one step may add together; half as many as are in the model if that is more. Adding
+# kernels one by one takes many steps; those that were not needed are deleted again.
+_BATCH_COLUMNS = 32
+# Two columns of at least this correlation are not both added in one step.
+_MAX_CORRELATION = 0.95
+# While columns are added and deleted, the evidence is maximised to within this; a smaller gain ends the
+# search.
+COARSE_NATS = 1e-2
+# A step that gains less than this is followed by a maximisation to within the next constant.
+_NEARLY_CONVERGED_NATS = 1.0
+_FINE_NATS = 1e-6
+# Quadratic approximations of the likelihood in one re-estimation of the precisions.
+_MAX_APPROXIMATIONS = 50
+# A column with less than this part of its squared length outside the span of the others is in their
+# span.
+_RANK_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """Where the search for precisions stands."""
+class EvidenceState:
+    """The model that a search for the precisions of greatest evidence has reached."""
 
     w: Array  # of all columns
     b: float
     objective: float
     active: Index
     mode: Mode  # of the active columns
-    refining: bool = True  # columns come and go one by one
-    compared: bool = False  # with where the way from the other end leads to
+    refining: bool = True  # columns are added and deleted, instead of all precisions updated at once
+    compared: bool = False  # with the result of the other direction
 
     @property
     def columns(self) -> Index:
-        """Which of all columns are in."""
+        """Which of all columns are in the model."""
         return self.active
 
     @property
@@ -55,7 +58,7 @@ class Estimate:
         """Mode and curvature of the posterior."""
         return self.mode.posterior
 
-    def in_order(self, problem: Problem) -> Estimate:
+    def sorted_by_column(self, problem: Problem) -> EvidenceState:
         """Return the same model with its columns in the order of the design's."""
         order, mode = np.argsort(self.active), self.mode
         active = self.active[order]
@@ -73,40 +76,40 @@ class Estimate:
         refining: bool = True,
         compared: bool = False,
     ) -> Self:
-        """Return the estimate with these columns active."""
+        """Return the state with these columns active."""
         w = np.zeros(n_columns)
         w[active] = mode.w
         return cls(w, mode.b, mode.objective, active, mode, refining, compared)
 
 
-def empty_model(problem: Problem) -> Estimate:
+def empty_model(problem: Problem) -> EvidenceState:
     """Return the model without columns."""
     none, empty = np.arange(0), problem.empty()
     mode = find_mode(problem.keep(none), np.zeros(0), empty.likelihood, np.zeros(0), empty.b)
-    return Estimate.of(mode, none, problem.design.shape[1])
+    return EvidenceState.of(mode, none, problem.design.shape[1])
 
 
-def add_step(problem: Problem, state: Estimate) -> Estimate:
-    """Return the estimate after one look at all columns."""
+def add_step(problem: Problem, state: EvidenceState) -> EvidenceState:
+    """Return the state after the gains of all columns were computed once, and the best were added."""
     mode, active = state.mode, state.active
     gain, alpha, length = evidence_gains(mode, active, problem.design)
     gain[active] = 0.0
-    chosen = _dissimilar(problem.design, mode.r, gain, length, max(_BATCH, active.size // 2))
-    for size in (chosen.size, 1):  # all at once, or at least the best
+    chosen = _dissimilar(problem.design, mode.r, gain, length, max(_BATCH_COLUMNS, active.size // 2))
+    for size in (chosen.size, 1):  # all of them, or else only the best
         some = chosen[:size]
         if some.size:
-            mode, active = _try(problem, mode, active, some, alpha[some])
+            mode, active = _try_columns(problem, mode, active, some, alpha[some])
         if mode is not state.mode:
             break
-    if mode.objective - state.objective <= _CLOSE:
-        finer, left = reestimate(mode, active, tol=_FINE)
+    if mode.objective - state.objective <= _NEARLY_CONVERGED_NATS:
+        finer, left = reestimate(mode, active, tol=_FINE_NATS)
         if finer.objective >= state.objective:
             mode, active = finer, left
-    return Estimate.of(mode, active, problem.design.shape[1], compared=state.compared)
+    return EvidenceState.of(mode, active, problem.design.shape[1], compared=state.compared)
 
 
 def evidence_gains(mode: Mode, active: Index, design: Design) -> tuple[Array, Array, Array]:
-    """Return what each column would add to the log evidence, at which precision, and its length."""
+    """Return each column's gain in log evidence, the precision that attains it, and its length."""
     r = mode.r
     square, level = design.square_rmatvec(r), design.rmatvec(r)
     s = square - level**2 / r.sum() if mode.problem.intercept else square
@@ -116,32 +119,34 @@ def evidence_gains(mode: Mode, active: Index, design: Design) -> tuple[Array, Ar
         whitened = primal.factor.whiten(primal.root[:, None] * shared)
         s = s - np.einsum("ij,ij->j", whitened, whitened)
     q2 = design.rmatvec(mode.problem.weight * mode.slope) ** 2
-    pays = (s > _IN_SPAN * square) & (q2 > s)
+    pays = (s > _RANK_TOLERANCE * square) & (q2 > s)
     ratio = np.where(pays, q2, 1.0) / np.where(pays, s, 1.0)
     alpha = np.where(pays, s / np.where(pays, ratio - 1, 1.0), np.inf)
     return 0.5 * (ratio - 1 - np.log(ratio)), alpha, np.sqrt(np.maximum(square, 0.0))
 
 
-def _dissimilar(design: Design, r: Array, gain: Array, length: Array, most: int) -> Index:
-    """Return the columns that promise most, none of them much like one before it.
+def _dissimilar(design: Design, r: Array, gain: Array, length: Array, max_columns: int) -> Index:
+    """Return the columns of largest gain, none of them highly correlated with a better one.
 
-    Alike is a matter of the rows that count, as often as they count.
+    Rows count with their precision ``r``.
     """
-    gain = np.where(gain > COARSE / _BATCH, gain, 0.0)  # a batch of less would end the search
+    gain = np.where(
+        gain > COARSE_NATS / _BATCH_COLUMNS, gain, 0.0
+    )  # a batch of smaller gains would end the search
     chosen: list[int] = []
-    while gain.any() and len(chosen) < most:
+    while gain.any() and len(chosen) < max_columns:
         best = int(np.argmax(gain))
         chosen.append(best)
         product = np.abs(design.gram_rows(np.array([best]), r)[0])
-        gain[product > _ALIKE * length * length[best]] = 0.0
+        gain[product > _MAX_CORRELATION * length * length[best]] = 0.0
         gain[best] = 0.0
     return np.array(chosen, dtype=np.intp)
 
 
-def _try(
+def _try_columns(
     problem: Problem, mode: Mode, active: Index, columns: Index, alpha: Array
 ) -> tuple[Mode, Index]:
-    """Return the model with these columns as well, or as it was if the evidence is no greater."""
+    """Return the model with these columns added, or as it was if the evidence is no greater."""
     joined = np.append(active, columns)
     new = find_mode(
         problem.keep(joined),
@@ -150,20 +155,20 @@ def _try(
         np.append(mode.w, np.zeros(columns.size)),
         mode.b,
     )
-    new, joined = reestimate(new, joined, tol=COARSE)
+    new, joined = reestimate(new, joined, tol=COARSE_NATS)
     better = new.objective > mode.objective and not new.noise_unidentified
     return (new, joined) if better else (mode, active)
 
 
 def reestimate(mode: Mode, active: Index, *, tol: float) -> tuple[Mode, Index]:
-    """Return the model with precisions and noise settled to within ``tol`` nats, the doomed deleted."""
-    for _ in range(_ROUNDS):
+    """Return the model of greatest evidence to within ``tol`` nats; some columns may be deleted."""
+    for _ in range(_MAX_APPROXIMATIONS):
         alpha, kept = maximize_precisions(mode.quadratic(), mode.alpha, tol=tol)
         smaller = kept.size < mode.w.size
         new = find_mode(mode.problem.keep(kept), alpha, mode.refit(), mode.w[kept], mode.b)
-        # The quadratic may promise what the likelihood does not keep; a column that is worth next to
-        # nothing goes all the same.
-        if new.objective <= mode.objective - smaller * COARSE:
+        # The gain of the quadratic need not be one of the likelihood; a column worth less than
+        # COARSE_NATS is deleted all the same.
+        if new.objective <= mode.objective - smaller * COARSE_NATS:
             break
         gain, mode, active = new.objective - mode.objective, new, active[kept]
         if not smaller and gain <= tol:

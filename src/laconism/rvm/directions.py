@@ -1,4 +1,4 @@
-"""Two ways to a maximum of the evidence, from nothing and from everything; the better one counts."""
+"""Maxima of the evidence from the empty and from the full model: the better one is taken."""
 
 from __future__ import annotations
 
@@ -6,55 +6,56 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..solvers import Problem
-from .bottom_up import COARSE, Estimate
+from .bottom_up import COARSE_NATS, EvidenceState
 
-# Up to so many columns, and no more of them than observations, both ways are gone.
-_SMALL = 300
-# The finest tolerance of a low-rank design: that of a small problem, where all ways see the same one.
-_FINEST = 1e-10
-# Steps of the other way at the most; it takes a few dozen.
-_STEPS = 1_000
-
-
-def rank_tolerance(n_columns: int, otherwise: float) -> float:
-    """Return the tolerance of the design's factors for so many columns."""
-    return _FINEST if n_columns <= _SMALL else otherwise
+# Columns up to which both directions are tried, if there are at least as many observations.
+_MAX_COLUMNS_BOTH_WAYS = 300
+# Tolerance of a low-rank design that small: both directions then work on the same columns.
+_SMALL_RANK_TOLERANCE = 1e-10
+# Steps in the other direction before giving up.
+_MAX_STEPS = 1_000
 
 
-def no_more_to_gain(problem: Problem, old: Estimate, new: Estimate, tol: float) -> str | None:
-    """Return a sentence if no column that is out would pay for itself."""
-    enough = max(tol * problem.weight.sum(), COARSE)
-    if new.objective - old.objective <= enough:
-        return f"converged: no column would raise the log evidence by more than {enough:.2g} nats"
+def rank_tolerance(n_columns: int, default: float) -> float:
+    """Return the tolerance of the design's factors for this many columns."""
+    return _SMALL_RANK_TOLERANCE if n_columns <= _MAX_COLUMNS_BOTH_WAYS else default
+
+
+def convergence_message(
+    problem: Problem, old: EvidenceState, new: EvidenceState, tol: float
+) -> str | None:
+    """Return a sentence if no column outside the model would raise the evidence enough."""
+    least = max(tol * problem.weight.sum(), COARSE_NATS)
+    if new.objective - old.objective <= least:
+        return f"converged: no column would raise the log evidence by more than {least:.2g} nats"
     return None
 
 
 def best_of_both_directions(
     problem: Problem,
-    old: Estimate,
-    new: Estimate,
-    start: Callable[[Problem], Estimate],
-    step: Callable[[Problem, Estimate], Estimate],
-) -> Estimate:
-    """Return the new estimate or, at the end of a small problem, the better one from the other end.
+    old: EvidenceState,
+    new: EvidenceState,
+    start: Callable[[Problem], EvidenceState],
+    step: Callable[[Problem, EvidenceState], EvidenceState],
+) -> EvidenceState:
+    """Return the new state or, at the end of a small problem, the better one from the other direction.
 
-    Kernels that are much alike make many maxima, nats apart, and which one is found hangs on the way.
-    With more columns than observations the greatest evidence is that of a model without noise, which
-    is no better: there a way keeps to itself. From the full model down it may end there with fewer
-    columns, too; from the empty one up it does not.
+    Highly correlated kernels make many local maxima of the evidence, and the direction decides which one
+    is found. With more columns than observations the greatest evidence is that of a model without noise,
+    which does not predict better: there only one direction is tried, unless it ended without noise.
     """
-    small = problem.design.shape[1] <= min(_SMALL, problem.weight.sum())
-    moves = not old.refining or new.objective - old.objective > COARSE
+    small = problem.design.shape[1] <= min(_MAX_COLUMNS_BOTH_WAYS, problem.weight.sum())
+    moves = not old.refining or new.objective - old.objective > COARSE_NATS
     if old.compared or moves or not (small or new.mode.noise_unidentified):
         return new
     other = start(problem)
-    for _ in range(_STEPS):
+    for _ in range(_MAX_STEPS):
         last, other = other, step(problem, other)
-        if last.refining and other.objective - last.objective <= COARSE:
+        if last.refining and other.objective - last.objective <= COARSE_NATS:
             break
     return replace(max(new, other, key=_rank), compared=True)
 
 
-def _rank(estimate: Estimate) -> tuple[bool, float]:
-    """Return by what the better end is told: the greater evidence, if it is any evidence."""
-    return not estimate.mode.noise_unidentified, estimate.objective
+def _rank(state: EvidenceState) -> tuple[bool, float]:
+    """Return what states are compared by: whether their noise is identified, then the evidence."""
+    return not state.mode.noise_unidentified, state.objective

@@ -1,4 +1,4 @@
-"""The best precisions for a quadratic log-likelihood, all in the space of the columns."""
+"""The precisions of greatest evidence for a quadratic log-likelihood, by Newton's method."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from .._protocols import Array, Index
 from ..linalg import Quadratic, Ridge, Triangle, symmetric_eigen
 from ..solvers.line_search import backtrack
 
-_ROUNDS = 200
+# Newton steps and deletions of columns together.
+_MAX_ROUNDS = 200
 # Step lengths that are tried, each a quarter of the last.
 _MAX_TRIALS = 12
-# No precision changes by more than this factor (e^3) in one Newton step.
-_LEAP = 3.0
-# The least curvature that a direction is credited with, as a part of the largest.
-_FLAT = 1e-3
+# Largest change of the logarithm of a precision in one Newton step.
+_MAX_LOG_STEP = 3.0
+# Least curvature of any direction, relative to the largest.
+_MIN_RELATIVE_CURVATURE = 1e-3
+# Of this many columns one may be deleted in a round: others may be worth keeping once it is gone.
+_COLUMNS_PER_DELETION = 10
 
 
 @dataclass(frozen=True)
-class Local:
+class LocalEvidence:
     r"""Evidence of the precisions, its slope and its curvature, where the likelihood is quadratic.
 
     :math:`\mathcal L(\alpha) = \tfrac12 c^T\Sigma c - \tfrac12\log|I + DGD|` with
@@ -33,7 +36,7 @@ class Local:
     value: float
 
     @classmethod
-    def at(cls, quadratic: Quadratic, alpha: Array) -> Local:
+    def at(cls, quadratic: Quadratic, alpha: Array) -> LocalEvidence:
         """Return the evidence at these precisions."""
         answer = quadratic.ridge(1 / alpha)
         value = 0.5 * (float(quadratic.slope @ answer.weights) - answer.log_det)
@@ -46,16 +49,16 @@ class Local:
 
     @cached_property
     def scaled(self) -> Array:
-        """The weights in their prior's deviations; by themselves they may be beyond squaring."""
+        """The weights in units of their prior's deviations, so that their squares do not overflow."""
         return np.asarray(self.answer.weights / self.answer.root)
 
-    def doomed(self, price: float = 0.0) -> Index:
+    def prunable(self, price: float = 0.0) -> Index:
         r"""Return the columns whose best precision, the others given, is infinite; the worst first.
 
-        And those that are worth less than ``price`` nats.
+        Columns that are worth less than ``price`` nats are included.
 
         In Tipping and Faul's terms [TF03]_ :math:`q^2 \le s`, with :math:`s = \alpha\gamma/(1-\gamma)`
-        and :math:`q = \alpha w/(1-\gamma)`; what such a column costs is
+        and :math:`q = \alpha w/(1-\gamma)`; the evidence of such a column is
         :math:`\tfrac12[\log(1-\gamma) + \alpha w^2/(1-\gamma)]`.
 
         References
@@ -64,11 +67,11 @@ class Local:
            AISTATS 2003.
         """
         used = self.scaled**2 / (1 - self.well_determined)
-        evidence_gains = 0.5 * (np.log1p(-self.well_determined) + used)
-        order = np.argsort(evidence_gains)
+        worth = 0.5 * (np.log1p(-self.well_determined) + used)
+        order = np.argsort(worth)
         gone = used <= self.well_determined
-        if price:  # below zero may only be far from where its precision would settle
-            gone |= evidence_gains < price
+        if price:  # a value below zero alone may mean that its precision is far from the best
+            gone |= worth < price
         return order[gone[order]]
 
     def newton(self) -> Array:
@@ -80,24 +83,24 @@ class Local:
         H = (0.5 * S + np.outer(self.scaled, self.scaled)) * S
         H.flat[:: u2.size + 1] -= 0.5 * (S.diagonal() + u2)
         step = _ascend(-H, slope)
-        return np.asarray(step * min(1.0, _LEAP / max(np.abs(step).max(initial=0.0), 1e-300)))
+        return np.asarray(step * min(1.0, _MAX_LOG_STEP / max(np.abs(step).max(initial=0.0), 1e-300)))
 
 
 def _ascend(curvature: Array, slope: Array) -> Array:
-    """Return Newton's step, every direction credited with some curvature.
+    """Return Newton's step, with a least curvature in every direction.
 
-    A triangle where the evidence is concave, as it is at most steps; otherwise the eigenvalues, at
-    twenty times the price.
+    A Cholesky factor suffices where the evidence is concave; otherwise the eigenvalues are needed, which
+    cost much more.
     """
     largest = np.abs(curvature).sum(axis=0).max(initial=0.0)  # at least that of the eigenvalues
-    flat = max(_FLAT * largest, 1e-12)
+    flat = max(_MIN_RELATIVE_CURVATURE * largest, 1e-12)
     if Triangle.of_positive(curvature - flat * np.eye(slope.size)) is not None:
         triangle = Triangle.of_positive(curvature)
         if triangle is not None:
             return triangle.solve_transposed(triangle.solve(slope))
     values, vectors = symmetric_eigen(curvature)
-    values = np.abs(values)  # uphill also where the evidence is not concave
-    values = np.maximum(values, max(_FLAT * values.max(initial=0.0), 1e-12))
+    values = np.abs(values)  # an ascent also where the evidence is not concave
+    values = np.maximum(values, max(_MIN_RELATIVE_CURVATURE * values.max(initial=0.0), 1e-12))
     return np.asarray(vectors @ ((vectors.T @ slope) / values))
 
 
@@ -106,8 +109,8 @@ def maximize_precisions(
 ) -> tuple[Array, Index]:
     """Return the precisions of greatest evidence and the columns that keep a finite one.
 
-    Newton's method on all of them together; a column that would rather be gone goes at once, since the
-    way to infinity is long.
+    Newton's method on all of them together. A column whose best precision is infinite is deleted at
+    once: Newton's steps would take long to get there.
 
     Parameters
     ----------
@@ -117,19 +120,21 @@ def maximize_precisions(
     tol : float
         A step that gains less than this many nats is the last.
     price : float, default=0.0
-        Nats that a column has to be worth to stay, once such a step would be the last.
+        Nats that a column must be worth to be kept, once such a step would be the last.
     """
-    kept, here, gain = np.arange(alpha.size), Local.at(quadratic, alpha), np.inf
-    for _ in range(_ROUNDS):
-        settled = gain <= tol
-        gone = here.doomed(price if settled else 0.0)[: max(1, here.alpha.size // _AT_ONCE)]
-        if settled and not (price and gone.size):
+    kept, here, gain = np.arange(alpha.size), LocalEvidence.at(quadratic, alpha), np.inf
+    for _ in range(_MAX_ROUNDS):
+        converged = gain <= tol
+        gone = here.prunable(price if converged else 0.0)[
+            : max(1, here.alpha.size // _COLUMNS_PER_DELETION)
+        ]
+        if converged and not (price and gone.size):
             break
         if gone.size:
             gain = np.inf
             stay = np.delete(np.arange(here.alpha.size), gone)
             quadratic, kept = quadratic.keep(stay), kept[stay]
-            here = Local.at(quadratic, here.alpha[stay])
+            here = LocalEvidence.at(quadratic, here.alpha[stay])
             continue
         if not kept.size:
             break
@@ -140,16 +145,12 @@ def maximize_precisions(
     return here.alpha, kept
 
 
-def _line_search(quadratic: Quadratic, here: Local) -> Local | None:
+def _line_search(quadratic: Quadratic, here: LocalEvidence) -> LocalEvidence | None:
     """Return the evidence after a Newton step that does not lower it, or None."""
     direction = here.newton()
 
-    def at(step: float) -> Local:
-        return Local.at(quadratic, here.alpha * np.exp(step * direction))
+    def at(step: float) -> LocalEvidence:
+        return LocalEvidence.at(quadratic, here.alpha * np.exp(step * direction))
 
     found = backtrack(at, lambda new, _: new.value >= here.value, shrink=0.25, max_trials=_MAX_TRIALS)
     return None if found is None else found[0]
-
-
-# Of many doomed columns one in so many goes at once: the rest may be saved by it.
-_AT_ONCE = 10

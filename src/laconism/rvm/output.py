@@ -11,7 +11,7 @@ from ..model.callbacks import Reporter
 from ..model.output import Fit, learns_noise, reported, retry_with_more_noise
 from ..posterior import GaussianPosterior
 from ..solvers import Problem, solve
-from .bottom_up import Estimate
+from .bottom_up import EvidenceState
 from .evidence_test import akaike_test
 from .qr_compress import qr_compress
 
@@ -38,9 +38,9 @@ def fit_relevance(
 
     def search(part: Problem) -> Fit:
         answer = solve(qr_compress(part), solver, max_iter=max_iter, tol=tol, callback=report)
-        state: Any = answer.state.in_order(part)  # type: ignore[attr-defined]
+        state: Any = answer.state.sorted_by_column(part)  # type: ignore[attr-defined]
         status = answer.status
-        if isinstance(state, Estimate):
+        if isinstance(state, EvidenceState):
             tested = akaike_test(part, state, allowed=problem)
             if tested is not state:
                 state, status = tested, replace(status, message=status.message + _NOT_SUPPORTED)

@@ -15,8 +15,13 @@ from .._protocols import Array, Index
 Combine: TypeAlias = Literal["product", "sum"]
 Modes: TypeAlias = tuple[Array, ...]
 
-# How often responsibilities and shapes are made to agree within one update; they cost no solve.
-_ROUNDS = 5
+# Alternations of responsibilities and shapes in one update of a sum; they cost no solve.
+_RESPONSIBILITY_ROUNDS = 5
+# Largest factor by which one update of the fixed-point form changes a precision.
+MAX_UPDATE_FACTOR = 10.0
+# A column or slice whose data determine fewer parameters than this is pruned if its precision still
+# grows.
+MIN_WELL_DETERMINED = 1e-3
 
 
 def along(values: Array, mode: int, n_modes: int) -> Array:
@@ -56,8 +61,10 @@ class Precisions:
     b: Modes
 
     @classmethod
-    def level(cls, combine: Combine, shape: float, rate: float, grid: tuple[int, ...], A: float) -> Self:
-        """Return the start: every weight has the precision ``A``, every slice the same share in it.
+    def uniform(
+        cls, combine: Combine, shape: float, rate: float, grid: tuple[int, ...], A: float
+    ) -> Self:
+        """Return the start: every weight has the precision ``A``, in equal shares of its slices.
 
         ``rate`` is in units of one over the mean that the slices start from.
         """
@@ -120,7 +127,7 @@ class Precisions:
                 total += a.size * float(gammaln(a0) - a0 * np.log(b0))
         return total
 
-    def _others(self, mode: int) -> Array:
+    def _product_of_others(self, mode: int) -> Array:
         """Return the product of the means of the other modes, on the grid."""
         total = np.ones(self.grid)
         for k, part in enumerate(self._spread(self.means)):
@@ -130,7 +137,7 @@ class Precisions:
     def _slice_sizes(self) -> list[float]:
         return [prod(self.grid) / size for size in self.grid]
 
-    def _with(self, mode: int, a: Array, b: Array) -> Self:
+    def _replace_mode(self, mode: int, a: Array, b: Array) -> Self:
         """Return the precisions with one mode replaced."""
         return replace(
             self,
@@ -143,12 +150,12 @@ class Precisions:
         new = self
         if self.combine == "product":
             for mode, size in enumerate(self._slice_sizes()):
-                scaled = new._others(mode) * second
+                scaled = new._product_of_others(mode) * second
                 a = np.full(self.grid[mode], self.shape0 + size / 2)
-                new = new._with(mode, a, self.rate0 + over_slices(scaled, mode) / 2)
+                new = new._replace_mode(mode, a, self.rate0 + over_slices(scaled, mode) / 2)
             return new
         b = tuple(self.rate0 + over_slices(second, mode) / 2 for mode in range(len(self.a)))
-        for _ in range(1 if len(self.a) == 1 else _ROUNDS):
+        for _ in range(1 if len(self.a) == 1 else _RESPONSIBILITY_ROUNDS):
             new = replace(new, a=new._shapes(), b=b)
         return new
 
@@ -168,22 +175,22 @@ class Precisions:
             if self.combine == "product":
                 a = np.full(self.grid[mode], self.shape0 + size / 2)
                 top = self.shape0 + over_slices(well_determined, mode) / 2
-                bottom = self.rate0 + over_slices(new._others(mode) * square, mode) / 2
+                bottom = self.rate0 + over_slices(new._product_of_others(mode) * square, mode) / 2
             else:
                 share = self.responsibility(mode)
                 a = self.shape0 + over_slices(share, mode) / 2
                 mine = along(self.means[mode], mode, len(self.a))
-                unlearnt = mine / self.precision * (1 - well_determined)
-                top = self.shape0 + over_slices(share - unlearnt, mode) / 2
+                undetermined = mine / self.precision * (1 - well_determined)
+                top = self.shape0 + over_slices(share - undetermined, mode) / 2
                 bottom = self.rate0 + over_slices(square, mode) / 2
             old = self.means[mode]
             with np.errstate(divide="ignore", over="ignore"):
                 mean = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.inf)
-            mean = np.clip(mean, old / _LEAP, old * _LEAP)
-            if self.combine == "sum":  # no step of this form: leave it to the variational one
+            mean = np.clip(mean, old / MAX_UPDATE_FACTOR, old * MAX_UPDATE_FACTOR)
+            if self.combine == "sum":  # where this form has no update, take the variational one
                 second = over_slices(square + (1 - well_determined) / self.precision, mode)
                 mean = np.where(top > 0, mean, a / (self.rate0 + second / 2))
-            new = new._with(mode, a, a / mean)
+            new = new._replace_mode(mode, a, a / mean)
         return new
 
     def keep(self, slices: tuple[Index, ...]) -> Self:
@@ -194,13 +201,13 @@ class Precisions:
             b=tuple(b[index] for b, index in zip(self.b, slices, strict=True)),
         )
 
-    def places(self, slices: tuple[Index, ...]) -> Index:
-        """Return where these slices stand in :attr:`log_means`."""
+    def positions(self, slices: tuple[Index, ...]) -> Index:
+        """Return the positions of these slices in :attr:`log_means`."""
         starts = np.cumsum((0, *self.grid[:-1]))
         return np.concatenate([start + index for start, index in zip(starts, slices, strict=True)])
 
-    def at(self, log_means: Array) -> Self:
-        """Return the precisions with these means, mode after mode, the gamma shapes as they are."""
+    def with_log_means(self, log_means: Array) -> Self:
+        """Return the precisions with these means, mode after mode, and the same gamma shapes."""
         parts = np.split(np.exp(log_means), np.cumsum(self.grid)[:-1])
         return replace(self, b=tuple(a / mean for a, mean in zip(self.a, parts, strict=True)))
 
@@ -208,7 +215,3 @@ class Precisions:
     def log_means(self) -> Array:
         """Logarithms of all means, mode after mode."""
         return np.asarray(np.log(np.concatenate(self.means)))
-
-
-# No mean changes by more than this factor in one step of the fixed-point form.
-_LEAP = 10.0

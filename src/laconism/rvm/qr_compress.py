@@ -1,4 +1,4 @@
-"""Many rows of a regression, turned into few that say the same."""
+"""Many rows of a regression, rotated into few with the same likelihood."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from ..likelihoods import Gaussian
 from ..linalg import Triangle, thin_qr
 from ..solvers import Problem
 
-# Rows are turned where that leaves half of them at the most.
-_WORTHWHILE = 2
-# A target that varies by less than this part of itself would lose what it says to rounding.
-_FLAT = 1e-6
-# Columns at the most whose Gram matrix is made as a whole.
-_MOST = 2_000
+# Rows are compressed only if there are this many for each row that is left.
+_MIN_COMPRESSION = 2
+# Least range of the targets, relative to the largest, for which rounding does not matter.
+_MIN_RELATIVE_RANGE = 1e-6
+# Columns, with constant and target, up to which the Gram matrix is formed as a whole.
+_MAX_GRAM_COLUMNS = 2_000
 
 
 def qr_compress(problem: Problem) -> Problem:
     r"""Return an equivalent problem of as few rows as its columns need, or the problem itself.
 
-    Gaussian noise is the same in all directions, so nothing changes when the weighted rows are turned.
-    Those of :math:`W^{1/2}[1, \Phi, y]` are turned into the :math:`h = p + 2` directions that they span,
-    and these so that the constant is a constant again: each of the new rows then weighs
-    :math:`\sum_i w_i / h`, and intercept, noise and evidence are what they were. A problem whose Gram
-    matrix never changes but for the noise learns it here.
+    Gaussian noise is the same in all directions, so a rotation of the weighted rows changes nothing.
+    Those of :math:`W^{1/2}[1, \Phi, y]` are rotated into the :math:`h = p + 2` directions that they
+    span, and these so that the first column is constant again: each of the new rows then has the weight
+    :math:`\sum_i w_i / h`, and intercept, noise and evidence are what they were. The Gram matrix, which
+    changes only by a factor, is computed once, here.
     """
     design, n = problem.design, problem.y.size
     if not isinstance(problem.likelihood, Gaussian) or not isinstance(design, DenseDesign):
         return problem
     h = design.shape[1] + 2
-    if h > min(n, _MOST):
+    if h > min(n, _MAX_GRAM_COLUMNS):
         return problem
     gram = design.gram(problem.weight)
-    if n < _WORTHWHILE * h or np.ptp(problem.y) <= _FLAT * np.abs(problem.y).max():
+    if n < _MIN_COMPRESSION * h or np.ptp(problem.y) <= _MIN_RELATIVE_RANGE * np.abs(problem.y).max():
         return problem
-    corner = _triangle(problem, gram)
+    triangle = _triangle(problem, gram)
     total = float(problem.weight.sum())
-    rows = _with_equal_heads(corner) * np.sqrt(h / total)
+    rows = _with_constant_first_column(triangle) * np.sqrt(h / total)
     weight = np.full(h, total / h)
     few = DenseDesign.knowing(np.ascontiguousarray(rows[:, 1:-1]), weight, gram)
     return replace(problem, design=few, y=rows[:, -1].copy(), weight=weight)
@@ -56,7 +56,9 @@ def _triangle(problem: Problem, gram: Array) -> Array:
     for k, place in enumerate((0, -1)):
         whole[place, 1:-1] = whole[1:-1, place] = sides[:, k]
         whole[place, [0, -1]] = corners[k]
-    length = np.sqrt(np.maximum(whole.diagonal(), np.finfo(float).tiny))  # units are no lack of digits
+    length = np.sqrt(
+        np.maximum(whole.diagonal(), np.finfo(float).tiny)
+    )  # columns of unit length, whatever their units
     root = Triangle.exact(whole / length[:, None] / length)
     if root is not None:
         return np.asarray(root.lower.T * length)
@@ -64,8 +66,8 @@ def _triangle(problem: Problem, gram: Array) -> Array:
     return thin_qr(np.sqrt(weight)[:, None] * rows)[1]
 
 
-def _with_equal_heads(upper: Array) -> Array:
-    """Return the triangle reflected so that its first column, ``(c, 0, ..., 0)``, has equal entries."""
+def _with_constant_first_column(upper: Array) -> Array:
+    """Return the triangle reflected so that its first column, ``(c, 0, ..., 0)``, is constant."""
     h = upper.shape[0]
     normal = np.full(h, -abs(upper[0, 0]) / np.sqrt(h))
     normal[0] += upper[0, 0]

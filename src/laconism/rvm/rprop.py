@@ -1,4 +1,4 @@
-"""How far to go beyond the update of a fixed-point iteration, coordinate by coordinate."""
+"""Step sizes of a fixed-point iteration, one per coordinate, adapted by the signs of its changes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,26 @@ import numpy as np
 
 from .._protocols import Array, Index
 
-# A coordinate that goes on in its direction goes faster, one that turns round goes slower.
-_FASTER, _SLOWER = 1.3, 0.5
-_LEAST, _MOST = 0.7, 2.0
+# A coordinate whose last two changes have the same sign takes longer steps, by this factor.
+_GROWTH = 1.3
+# One whose last two changes have opposite signs takes shorter ones.
+_SHRINKAGE = 0.5
+# Multiples of the update between which all steps stay.
+_MIN_MULTIPLE = 0.7
+_MAX_MULTIPLE = 2.0
 
 
 @dataclass(frozen=True)
 class RpropStep:
-    """What an update changes, and the multiple of it that is taken.
+    """What an update changes, and the multiple of it that is taken, as in Rprop [RB93]_.
 
-    The precisions of a model are nearly independent of each other: some are on their way to infinity at
-    a steady rate, others swing about where they end. So each has a pace of its own, learnt from whether
-    its last two changes had the same sign.
+    The precisions of a model are nearly independent of each other: some go to infinity at a steady rate,
+    others oscillate about their limits. So each has a step size of its own.
+
+    References
+    ----------
+    .. [RB93] M. Riedmiller, H. Braun, A direct adaptive method for faster backpropagation learning: the
+       RPROP algorithm, ICNN 1993.
     """
 
     change: Array
@@ -28,16 +36,17 @@ class RpropStep:
 
     @classmethod
     def first(cls, change: Array) -> Self:
-        """Return the pace of the update itself."""
+        """Return the step of the plain update."""
         return cls(change, np.ones_like(change))
 
-    def then(self, change: Array) -> RpropStep:
-        """Return the pace after one more update."""
-        turn = change * self.change
-        faster = np.minimum(_FASTER * self.multiple, _MOST)
-        slower = np.maximum(_SLOWER * self.multiple, _LEAST)
-        return RpropStep(change, np.where(turn > 0, faster, np.where(turn < 0, slower, self.multiple)))
+    def next(self, change: Array) -> RpropStep:
+        """Return the step after one more update."""
+        agreement = change * self.change
+        longer = np.minimum(_GROWTH * self.multiple, _MAX_MULTIPLE)
+        shorter = np.maximum(_SHRINKAGE * self.multiple, _MIN_MULTIPLE)
+        multiple = np.where(agreement < 0, shorter, self.multiple)
+        return RpropStep(change, np.where(agreement > 0, longer, multiple))
 
     def keep(self, index: Index) -> RpropStep:
-        """Return the pace of these coordinates."""
+        """Return the step of these coordinates."""
         return RpropStep(self.change[index], self.multiple[index])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .._component import Component
 from ..solvers import Problem
-from .bottom_up import Estimate, add_step, empty_model
-from .directions import best_of_both_directions, no_more_to_gain, rank_tolerance
+from .bottom_up import EvidenceState, add_step, empty_model
+from .directions import best_of_both_directions, convergence_message, rank_tolerance
 from .top_down import full_model, prune_step
 
 
@@ -17,11 +17,11 @@ class Sequential(Component):
 
     .. math:: s = \phi^T R\phi - \phi^T R\Phi\Sigma\Phi^T R\phi, \qquad q = \phi^T R(z - f).
 
-    Each step looks at all columns once, adds the best that are unlike each other, and lets the
-    precisions of all that are in settle by Newton's method, which deletes those whose best precision is
-    infinite. The work grows with the number of relevance vectors; with a factored design no matrix of
-    rows by rows is ever formed. A small problem is also solved from the other end, as :class:`TopDownEvidence`
-    does it, and the better of the two maxima is the answer.
+    Each step computes the gain of every column once, adds the best that are not highly correlated, and
+    maximises the evidence over the precisions of all columns in the model by Newton's method. Columns
+    whose best precision is infinite are deleted. The work grows with the number of relevance vectors;
+    with a factored design no matrix of rows by rows is ever formed. A small problem is also solved in
+    the other direction, by :class:`TopDownEvidence`, and the better of the two maxima is returned.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class Sequential(Component):
     >>> from laconism.design import DenseDesign
     >>> from laconism.likelihoods import Gaussian
     >>> from laconism.priors import Jeffreys
-    >>> from laconism.relevance import Sequential
+    >>> from laconism.rvm.sequential import Sequential
     >>> from laconism.solvers import Problem, solve
     >>> rng = np.random.default_rng(0)
     >>> Phi = rng.normal(size=(50, 8))
@@ -50,14 +50,14 @@ class Sequential(Component):
         """Return the tolerance for a low-rank design, which only chooses: kept columns are exact."""
         return rank_tolerance(n_columns, 1e-6)
 
-    def init(self, problem: Problem) -> Estimate:
+    def init(self, problem: Problem) -> EvidenceState:
         """Return the model without columns."""
         return empty_model(problem)
 
-    def step(self, problem: Problem, state: Estimate) -> Estimate:
-        """Return the estimate after one look at all columns."""
+    def step(self, problem: Problem, state: EvidenceState) -> EvidenceState:
+        """Return the state after the best columns were added."""
         return best_of_both_directions(problem, state, add_step(problem, state), full_model, prune_step)
 
-    def done(self, problem: Problem, old: Estimate, new: Estimate, tol: float) -> str | None:
-        """Return a sentence if no column that is out would pay for itself."""
-        return no_more_to_gain(problem, old, new, tol)
+    def done(self, problem: Problem, old: EvidenceState, new: EvidenceState, tol: float) -> str | None:
+        """Return a sentence if no column outside the model would raise the evidence enough."""
+        return convergence_message(problem, old, new, tol)

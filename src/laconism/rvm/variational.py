@@ -1,4 +1,4 @@
-"""Variational relevance: the weights of a grid and their precisions, each as a distribution."""
+"""Variational Bayes for a grid of weights and their precisions."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from .._component import Component, is_count, is_name, is_number, require
 from ..laplace.first_precision import first_precision, own_precisions
 from ..laplace.mode import refit_by_degrees
 from ..solvers import Problem
-from .belief import Belief, log_power
-from .precisions import Combine, Precisions, over_slices
+from .precisions import MIN_WELL_DETERMINED, Combine, Precisions, over_slices
 from .rprop import RpropStep
+from .variational_state import VariationalState, log_second_moment
 
-# A slice that the data settle by less than this many parameters, and whose precision wants to grow
-# further, is gone.
-_UNLEARNT = 1e-3
-# So large a part of the weights has to be gone to be struck at once; less has to wait until a step gains
-# less than so many nats.
-_WORTHWHILE, _SLOW = 0.1, 1.0
-# What rounding may take from the bound in one step, as a part of it.
-_ROUNDING = 1e-13
-# Updates in one step, and the factor (e^4) by which a pace takes a precision beyond one at the most.
-_MOVES, _FARTHEST = 3, 4.0
-# Where nothing is left to divide by or to take a logarithm of.
+# Share of the weights below which pruning, which costs a solve, waits
+_MIN_PRUNED_SHARE = 0.1
+# until a step gains less than this.
+_PRUNE_ANY_BELOW_NATS = 1.0
+# Decrease of the bound in one step that may be rounding, relative to the bound.
+_RELATIVE_ROUNDING = 1e-13
+_UPDATES_PER_STEP = 3
+# Largest distance, in logarithms, by which a step goes beyond the update.
+_MAX_LOG_EXTRAPOLATION = 4.0
+# Largest logarithm of a second moment, below that of the largest double.
+_MAX_LOG_MOMENT = 600.0
+# Least variance of a latent after a step, relative to the one before.
+_MIN_RELATIVE_VARIANCE = 1e-3
+# Least divisor.
 _TINY = 1e-300
 
 
@@ -38,8 +41,8 @@ class Variational(Component):
     evidence is exact and never drops.
 
     ``solver="vb"`` is the papers' update. ``solver="fast"`` has the same fixed points: MacKay's form of
-    the update, each precision at a pace of its own, taken only if the bound does not drop. Slices that
-    the data do not determine are dropped on the way.
+    the update with a step size for each precision (Rprop), accepted only if the bound does not drop.
+    Slices that the data do not determine are pruned.
 
     Parameters
     ----------
@@ -58,7 +61,7 @@ class Variational(Component):
     >>> from laconism.design import DenseDesign
     >>> from laconism.likelihoods import Gaussian
     >>> from laconism.priors import Jeffreys
-    >>> from laconism.relevance import Variational
+    >>> from laconism.rvm.variational import Variational
     >>> from laconism.solvers import Problem, solve
     >>> rng = np.random.default_rng(0)
     >>> Phi = rng.normal(size=(60, 12))  # a table of 3 x 4
@@ -76,7 +79,7 @@ class Variational(Component):
     .. [BT00] C. Bishop, M. Tipping, Variational relevance vector machines, UAI 2000.
     """
 
-    prunes = False  # the loop's pruning is for single weights; here whole slices go
+    prunes = False  # the loop prunes single weights; here whole slices are pruned
 
     def rank_tol(self, n_columns: int) -> float:
         """Return the tolerance for a low-rank design: all columns are weighted through its factors."""
@@ -113,94 +116,106 @@ class Variational(Component):
         sizes = self.grid is None or all(is_count(size) for size in self.grid)
         require(sizes, self, "grid must hold positive whole numbers", self.grid)
 
-    def init(self, problem: Problem) -> Belief:
-        """Return the belief under one precision for all weights, or for features in their own units."""
+    def init(self, problem: Problem) -> VariationalState:
+        """Return the state under one precision for all weights, or for features in their own units."""
         grid = (problem.design.shape[1],) if self.grid is None else tuple(self.grid)
         empty = problem.empty()
         A = first_precision(problem, empty)
-        precisions = Precisions.level(self.combine, self.shape, self.rate, grid, A)
-        # Kernels have one unit, and slices of a grid share theirs.
+        precisions = Precisions.uniform(self.combine, self.shape, self.rate, grid, A)
+        # Kernels share one unit, and so do the slices of a grid.
         if len(grid) == 1 and not problem.kernels:
-            precisions = precisions.at(np.log(own_precisions(problem, empty)))
+            precisions = precisions.with_log_means(np.log(own_precisions(problem, empty)))
         kept = tuple(np.arange(size) for size in grid)
         v = 1 / np.maximum(empty.curvature, _TINY)  # the prior's latent at that precision
-        return Belief.of(problem, grid, kept, precisions, empty.likelihood, empty.f, v)
+        return VariationalState.of(problem, grid, kept, precisions, empty.likelihood, empty.f, v)
 
-    def step(self, problem: Problem, state: Belief) -> Belief:
-        """Return the belief after one round of updates, without the slices that died in it."""
+    def step(self, problem: Problem, state: VariationalState) -> VariationalState:
+        """Return the state after one round of updates, without the slices that it pruned."""
         if self.solver == "vb":
-            return _variational(state)
+            return _variational_update(state)
         new = state
-        for _ in range(_MOVES):
-            new = _move(new)
-            if (pruned := _prune(new, _WORTHWHILE)) is not new:
+        for _ in range(_UPDATES_PER_STEP):
+            new = _fast_update(new)
+            if (pruned := _prune(new, _MIN_PRUNED_SHARE)) is not new:
                 return pruned
-        return _prune(new, 0.0 if new.objective - state.objective < _SLOW else _WORTHWHILE)
+        return _prune(
+            new, 0.0 if new.objective - state.objective < _PRUNE_ANY_BELOW_NATS else _MIN_PRUNED_SHARE
+        )
 
-    def done(self, problem: Problem, old: Belief, new: Belief, tol: float) -> str | None:
-        """Return a sentence if the bound has stopped rising and no slice has just been dropped."""
+    def done(
+        self, problem: Problem, old: VariationalState, new: VariationalState, tol: float
+    ) -> str | None:
+        """Return a sentence if the bound has stopped rising and no slice has just been pruned."""
         same = old.precisions.grid == new.precisions.grid
         if same and new.objective - old.objective <= tol * problem.weight.sum():
             return f"converged: the bound rose by at most {tol:g} nats per observation"
         return None
 
 
-def _variational(state: Belief) -> Belief:
+def _variational_update(state: VariationalState) -> VariationalState:
     """Return the papers' update, which cannot lower the bound.
 
-    What can is a floor under the noise, which has reasons that the bound knows nothing of, and rounding
-    where there is next to no noise: the noise then stays as it is, or all does.
+    A floor under the noise can, and so can rounding where there is next to no noise: then the noise, or
+    everything, stays as it is.
     """
     problem, share = state.problem, state.problem.weight / state.problem.weight.sum()
-    precisions = state.precisions.variational(state.second)
+    precisions = state.precisions.variational(state.second_moment)
     likelihood = state.likelihood.refit(
         problem.y, state.m, problem.weight, state.ridge.n_well_determined, float(share @ state.v)
     )
     for candidate in (likelihood, state.likelihood):
         new = state.update(precisions, candidate, state.v)
-        if _no_worse(new, state):
+        if _keeps_bound(new, state):
             return new
     return state
 
 
-def _move(state: Belief) -> Belief:
-    """Return MacKay's update at its pace, at pace one, or the papers': the first that is no worse."""
+def _fast_update(state: VariationalState) -> VariationalState:
+    """Return MacKay's update by Rprop, the plain one, or the papers': the first that keeps the bound."""
     precisions = state.precisions.fixed_point(state.mean**2, state.well_determined)
     likelihood = refit_by_degrees(
         state.problem, state.likelihood, state.m, state.ridge.n_well_determined
     )
-    start, update = state.coordinates, np.append(precisions.log_means, log_power(state.m, state.v))
+    start, update = (
+        state.coordinates,
+        np.append(precisions.log_means, log_second_moment(state.m, state.v)),
+    )
     change, k = update - start, precisions.log_means.size
-    if state.pace is not None:
-        pace = state.pace.then(change)
-        target = update + np.clip((pace.multiple - 1) * change, -_FARTHEST, _FARTHEST)
-        # A likelihood that is touched at its mean as well keeps that; only the spread goes further.
-        v = np.maximum(np.exp(np.minimum(target[k:], 600.0)) - state.m**2, state.v * 1e-3)
-        new = state.update(precisions.at(target[:k]), likelihood, v, pace)
-        if _no_worse(new, state):
+    if state.rprop is not None:
+        rprop = state.rprop.next(change)
+        target = update + np.clip(
+            (rprop.multiple - 1) * change, -_MAX_LOG_EXTRAPOLATION, _MAX_LOG_EXTRAPOLATION
+        )
+        # Only the variance is extrapolated; the surrogate stays at the mean of the latent.
+        v = np.maximum(
+            np.exp(np.minimum(target[k:], _MAX_LOG_MOMENT)) - state.m**2,
+            _MIN_RELATIVE_VARIANCE * state.v,
+        )
+        new = state.update(precisions.with_log_means(target[:k]), likelihood, v, rprop)
+        if _keeps_bound(new, state):
             return new
     new = state.update(precisions, likelihood, state.v, RpropStep.first(change))
-    return new if _no_worse(new, state) else _variational(state)
+    return new if _keeps_bound(new, state) else _variational_update(state)
 
 
-def _no_worse(new: Belief, old: Belief) -> bool:
-    return bool(new.objective >= old.objective - _ROUNDING * abs(old.objective))
+def _keeps_bound(new: VariationalState, old: VariationalState) -> bool:
+    return bool(new.objective >= old.objective - _RELATIVE_ROUNDING * abs(old.objective))
 
 
-def _prune(state: Belief, least: float) -> Belief:
-    """Return the belief without the slices that the data do not determine; at least one stays.
+def _prune(state: VariationalState, min_share: float) -> VariationalState:
+    """Return the state without the slices that the data do not determine; at least one is kept.
 
-    To strike them costs a solve: they stay while they hold less than the part ``least`` of the weights.
+    Nothing is pruned while they hold less than the share ``min_share`` of the weights.
     """
     precisions, modes = state.precisions, range(len(state.precisions.grid))
     used = precisions.precision * state.mean**2
     alive = []
     for mode in modes:
-        well_determined, wanted = over_slices(state.well_determined, mode), over_slices(used, mode)
-        alive.append((well_determined >= _UNLEARNT) | (wanted > well_determined))
+        well_determined, shrinking = over_slices(state.well_determined, mode), over_slices(used, mode)
+        alive.append((well_determined >= MIN_WELL_DETERMINED) | (shrinking > well_determined))
     if all(part.all() for part in alive) or not all(part.any() for part in alive):
         return state
     left = prod(float(part.mean()) for part in alive)
-    if 1 - left < least:
+    if 1 - left < min_share:
         return state
     return state.keep(tuple(np.flatnonzero(part) for part in alive))

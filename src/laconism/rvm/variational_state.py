@@ -1,4 +1,4 @@
-"""What a variational fit believes: the weights given the precisions, and the bound on the evidence."""
+"""The state of a variational fit: q(w), q(alpha) and the bound on the evidence."""
 
 from __future__ import annotations
 
@@ -15,34 +15,32 @@ from ..solvers import Problem
 from .precisions import Precisions, over_slices
 from .rprop import RpropStep
 
+# Least argument of a logarithm.
+_TINY = 1e-300
 
-def log_power(m: Array, v: Array) -> Array:
+
+def log_second_moment(m: Array, v: Array) -> Array:
     """Return ``log E[f^2]``."""
     return np.log(np.maximum(m**2 + v, _TINY))
 
 
-# Where nothing is left to take a logarithm of.
-_TINY = 1e-300
-
-
 @dataclass(frozen=True)
-class Belief:
-    """The distributions ``q(w)`` and ``q(alpha)`` on the slices that are left, and their bound."""
+class VariationalState:
+    """The distributions ``q(w)`` and ``q(alpha)`` on the slices that are kept, and their bound."""
 
-    problem: Problem  # of the columns that are left
-    full: tuple[int, ...]  # the grid as it was
-    kept: tuple[Index, ...]  # the slices that are left, mode by mode
+    problem: Problem  # of the columns that are kept
+    full_grid: tuple[int, ...]  # before slices were pruned
+    kept: tuple[Index, ...]  # slices of each mode
     precisions: Precisions
     likelihood: Likelihood
     ridge: Ridge
     m: Array  # mean and
     v: Array  # variance of the latent at the training rows
-    r: Array  # precision of the surrogate that made it
-    touched: Array  # log E[f^2] where the likelihood was touched
+    r: Array  # precision of the surrogate
+    expansion: Array  # log E[f^2] at which the surrogate was taken
     objective: float
-    # What pruning took from or gave to the bound, which has no meaning across models.
-    offset: float
-    pace: RpropStep | None  # of the update that made it
+    offset: float  # what pruning changed in the bound: bounds of two models are not comparable
+    rprop: RpropStep | None  # of the update that led here
 
     @property
     def b(self) -> float:
@@ -51,26 +49,26 @@ class Belief:
 
     @cached_property
     def w(self) -> Array:
-        """Mean of all weights, zero where a slice is gone."""
-        w = np.zeros(self.full)
+        """Mean of all weights, zero where a slice was pruned."""
+        w = np.zeros(self.full_grid)
         w[np.ix_(*self.kept)] = self.mean
         return w.ravel()
 
-    def in_order(self, problem: Problem) -> Belief:
+    def sorted_by_column(self, problem: Problem) -> VariationalState:
         """Return itself: the columns of a grid are in order."""
         return self
 
     @property
     def columns(self) -> Index:
-        """Which of all weights are left."""
-        return np.ravel_multi_index(np.ix_(*self.kept), self.full).ravel()
+        """Which of all weights are kept."""
+        return np.ravel_multi_index(np.ix_(*self.kept), self.full_grid).ravel()
 
     @cached_property
     def posterior(self) -> Ridge:
         """Mean of ``q(w)``, and around it the likelihood's own curvature.
 
-        A bound on the likelihood is more curved than the likelihood: ``q(w)`` is too narrow to predict
-        with. For Gaussian noise there is no difference.
+        A bound on the likelihood is more curved than the likelihood, so ``q(w)`` is too narrow for
+        predictions. For Gaussian noise there is no difference.
         """
         problem = self.problem
         _, slope, curvature = self.likelihood.evaluate(problem.y, self.m)
@@ -78,35 +76,35 @@ class Belief:
         if np.array_equal(r, self.r):
             return self.ridge
         variance = 1 / self.precisions.precision.ravel()
-        touching = ridge(problem.design, r, self.m, variance, intercept=problem.intercept)
-        return replace(touching, weights=self.ridge.weights, intercept=self.b)
+        own = ridge(problem.design, r, self.m, variance, intercept=problem.intercept)
+        return replace(own, weights=self.ridge.weights, intercept=self.b)
 
     @property
     def mean(self) -> Array:
-        """Mean of the weights that are left, on their grid."""
+        """Mean of the kept weights, on their grid."""
         return self.ridge.weights.reshape(self.precisions.grid)
 
     @cached_property
     def well_determined(self) -> Array:
-        """How far the data settle each weight, on the grid."""
+        """How far the data determine each weight (MacKay's gamma), on the grid."""
         return self.ridge.well_determined().reshape(self.precisions.grid)
 
     def relevance(self, mode: int) -> Array:
         """Return the effective number of parameters in each slice of a mode."""
-        settled = (
+        well_determined = (
             self.well_determined.ravel()
             if self.posterior is self.ridge
             else self.posterior.well_determined()
         )
-        return over_slices(settled.reshape(self.precisions.grid), mode)
+        return over_slices(well_determined.reshape(self.precisions.grid), mode)
 
     @property
     def coordinates(self) -> Array:
-        """What this belief was made from: logarithms of the precisions and of ``E[f^2]``."""
-        return np.append(self.precisions.log_means, self.touched)
+        """The unknowns of the fixed-point iteration: logarithms of the precisions and ``E[f^2]``."""
+        return np.append(self.precisions.log_means, self.expansion)
 
     @property
-    def second(self) -> Array:
+    def second_moment(self) -> Array:
         """``E[w^2]``, eq. (18) of [GRID]."""
         return np.asarray(self.mean**2 + (1 - self.well_determined) / self.precisions.precision)
 
@@ -114,34 +112,54 @@ class Belief:
     def of(
         cls,
         problem: Problem,
-        full: tuple[int, ...],
+        full_grid: tuple[int, ...],
         kept: tuple[Index, ...],
         precisions: Precisions,
         likelihood: Likelihood,
         m: Array,
         v: Array,
         offset: float = 0.0,
-        pace: RpropStep | None = None,
+        rprop: RpropStep | None = None,
     ) -> Self:
-        """Return ``q(w)``, eq. (14), with the likelihood touched at ``f ~ N(m, v)``."""
+        """Return ``q(w)``, eq. (14), with the surrogate likelihood of ``f ~ N(m, v)``."""
         z, r = likelihood.surrogate(problem.y, m, v)
         r = problem.weight * r
-        touched = log_power(m, v)
+        expansion = log_second_moment(m, v)
         variance = 1 / precisions.precision.ravel()
         answer = ridge(problem.design, r, z, variance, intercept=problem.intercept)
         m = problem.latent(answer.weights, answer.intercept)
         v = answer.latent_variance(problem.design, r)
         new = cls(
-            problem, full, kept, precisions, likelihood, answer, m, v, r, touched, 0.0, offset, pace
+            problem,
+            full_grid,
+            kept,
+            precisions,
+            likelihood,
+            answer,
+            m,
+            v,
+            r,
+            expansion,
+            0.0,
+            offset,
+            rprop,
         )
         return replace(new, objective=new.bound() - offset)
 
     def update(
-        self, precisions: Precisions, likelihood: Likelihood, v: Array, pace: RpropStep | None = None
-    ) -> Belief:
-        """Return the belief under other precisions, the likelihood touched at the mean of this one."""
-        return Belief.of(
-            self.problem, self.full, self.kept, precisions, likelihood, self.m, v, self.offset, pace
+        self, precisions: Precisions, likelihood: Likelihood, v: Array, rprop: RpropStep | None = None
+    ) -> VariationalState:
+        """Return the state under other precisions, with the surrogate at the mean of this one."""
+        return VariationalState.of(
+            self.problem,
+            self.full_grid,
+            self.kept,
+            precisions,
+            likelihood,
+            self.m,
+            v,
+            self.offset,
+            rprop,
         )
 
     def bound(self) -> float:
@@ -164,20 +182,20 @@ class Belief:
             bound += 0.5 * float(1 + np.log(2 * np.pi) - np.log(self.r.sum()))
         return bound
 
-    def keep(self, slices: tuple[Index, ...]) -> Belief:
-        """Return the belief without the other slices, its bound going on from where it was."""
+    def keep(self, slices: tuple[Index, ...]) -> VariationalState:
+        """Return the state with these slices only; its bound continues from its last value."""
         columns = np.ravel_multi_index(np.ix_(*slices), self.precisions.grid).ravel()
         rows = sum(self.precisions.grid) + np.arange(self.m.size)
-        places = np.append(self.precisions.places(slices), rows)  # in what the update hangs on
+        positions = np.append(self.precisions.positions(slices), rows)
         kept = tuple(old[index] for old, index in zip(self.kept, slices, strict=True))
-        new = Belief.of(
+        new = VariationalState.of(
             self.problem.keep(columns),
-            self.full,
+            self.full_grid,
             kept,
             self.precisions.keep(slices),
             self.likelihood,
             self.m,
             self.v,
-            pace=None if self.pace is None else self.pace.keep(places),
+            rprop=None if self.rprop is None else self.rprop.keep(positions),
         )
         return replace(new, objective=self.objective, offset=new.objective - self.objective)
