@@ -20,7 +20,15 @@ from laconism.inspection import BoundaryDisplay
 from laconism.interop import ProgressBar
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo.py"
-METHODS = ["Jeffreys", "Laplace", "no kernel", "SVC", "Gaussian process", "logistic"]
+METHODS = [
+    "LaconicClassifier",
+    "Jeffreys",
+    "Laplace",
+    "no kernel",
+    "SVC",
+    "Gaussian process",
+    "logistic",
+]
 SETS = ["Ripley", "Pima", "crabs", "breast cancer"]
 
 
@@ -73,6 +81,8 @@ def test_the_demo_prints_a_plain_table_and_saves_a_picture(tmp_path):
         assert sum(method in line for line in lines) >= len(SETS)
     table = [line for line in lines if "kernels" in line or "features" in line]
     assert max(map(len, table[: len(SETS) * len(METHODS)])) <= 80
+    assert any("BOSTON" in line for line in lines)
+    assert any("LaconicRegressor" in line for line in lines)
     assert "…" not in done.stdout
     picture = tmp_path / "build" / "demo" / "ripley.png"
     assert str(Path("build", "demo", "ripley.png")) in done.stdout
