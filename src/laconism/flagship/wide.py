@@ -17,7 +17,7 @@ from ..laplace.mode import Mode, find_mode
 from ..likelihoods import Binary
 from ..linalg import as_dense
 from ..model.callbacks import Reporter
-from ..model.output import fit_output
+from ..model.fit_output import fit_output
 from ..posterior import GaussianPosterior
 from ..priors import GeneralizedGaussian, Jeffreys, Prior
 from ..solvers import Problem, choose_solver

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..model.callbacks import Reporter
-from ..model.output import Fit, learns_noise, reported, retry_with_more_noise
+from ..model.output import Fit, Search, reported
+from ..model.repeated_search import (
+    drop_needless_intercept,
+    learns_noise,
+    retry_with_more_noise,
+)
 from ..posterior import GaussianPosterior
 from ..solvers import Problem, solve
 from .bottom_up import EvidenceState
@@ -53,9 +59,12 @@ def fit_relevance(
         known = (columns, posterior, state.likelihood, status, answer.history, state)
         return Fit(*known, variance=ridge.root**2)
 
+    find: Search = search
     # The search over kernels stops by itself before the noise is gone (Mode.noise_unidentified).
     if learns_noise(problem) and not problem.kernels:
-        return reported(
-            lambda part: retry_with_more_noise(search, part, _ROWS_PER_PARAMETER), problem, report, False
+        find = partial(
+            retry_with_more_noise, search, rows_per_parameter=_ROWS_PER_PARAMETER
         )
-    return reported(search, problem, report, may_drop_intercept)
+    elif may_drop_intercept:
+        find = partial(drop_needless_intercept, search)
+    return reported(find, problem, report)

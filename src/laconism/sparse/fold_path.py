@@ -22,8 +22,9 @@ from ..model.tasks import FitData
 from ..priors import GeneralizedGaussian
 from ..solvers import Proximal
 from ..solvers.problem import floor_curvature
-from .base import PreparedDesign, SparseBayesBase
+from .base import SparseBayesBase
 from .candidates import SparseCandidate
+from .design import PreparedDesign, has_free_intercept, prepare_design
 
 # Precision of a candidate's fit, far below the differences between folds.
 _TOL_NATS_PER_ROW = 1e-4
@@ -107,9 +108,8 @@ def log_evidence(model: Any, fit_data: FitData, prepared: PreparedDesign) -> flo
         f = design.matvec(w) + b
         log_p, _, curvature = likelihood.evaluate(y, f)
         r = fit_data.weight * floor_curvature(curvature)
-        free = model.fit_intercept and not model.penalize_intercept
         variance = prior.variance(w**2)
-        answer = ridge(design, r, f, variance, intercept=free)
+        answer = ridge(design, r, f, variance, intercept=has_free_intercept(model))
         p, k = prepared.n_columns, w.size
         ways = gammaln(p + 1) - gammaln(k + 1) - gammaln(p - k + 1) if k <= p else 0.0
         volume = 0.5 * (k * np.log(2 * np.pi) + np.sum(np.log(variance)) - answer.log_det)
@@ -121,7 +121,7 @@ def _prepare(template: SparseBayesBase, data: Data) -> tuple[Any, FitData, Prepa
     """Return a model that starts from its last solution, the validated rows and the design."""
     model: Any = clone(template).set_params(warm_start=True, tol=max(template.tol, _TOL_NATS_PER_ROW))
     fit_data = model._fit_data(*data)
-    return model, fit_data, model._prepare(fit_data, tol=_RANK_TOLERANCE)
+    return model, fit_data, prepare_design(model, fit_data, tol=_RANK_TOLERANCE)
 
 
 def _solve(

@@ -1,0 +1,99 @@
+"""Searches that are repeated under a changed problem: with more noise, or without an intercept."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from ..laplace.mode import refit_by_degrees
+from ..laplace.signal_to_noise import expected_noise
+from ..likelihoods import Gaussian
+from ..solvers import Problem
+from ..solvers.intercept import needs_intercept, needs_intercept_at_once
+from .output import Fit, Search
+
+# Noise below this part of the target's variance may be an artefact of too many parameters.
+_SMALL_NOISE_SHARE = 0.1
+# The held noise is lowered while the residuals show less than this part of it.
+_CLEARLY_LESS_SHARE = 0.5
+# The factor by which the held noise falls in one step at the most.
+_MAX_NOISE_FACTOR = 4.0
+# In larger designs the first search under a held noise stands: it errs towards too much noise.
+_MAX_ENTRIES_TO_LOWER_NOISE = 20_000_000
+# Rows per effective parameter below which residuals do not determine the noise.
+_ROWS_PER_PARAMETER = 2.0
+
+
+def learns_noise(problem: Problem) -> bool:
+    """Return whether the noise of a regression is to be estimated."""
+    return isinstance(problem.likelihood, Gaussian) and problem.likelihood.estimate
+
+
+def retry_with_more_noise(
+    search: Search, problem: Problem, rows_per_parameter: float = _ROWS_PER_PARAMETER
+) -> Fit:
+    """Return the fit of a search or, where that interpolates the data, of one with more noise.
+
+    With a parameter for every few observations, small residuals are no evidence of little noise. The
+    search is then repeated from above: under the noise that a dense model expects, then under less while
+    the residuals show clearly less, until parameters are too many again.
+    """
+    fit = search(problem)
+    found: Any = fit.likelihood
+    small = found.noise <= _SMALL_NOISE_SHARE * _target_variance(problem)
+    if not (small and fit.status.converged and _has_few_rows(problem, fit, rows_per_parameter)):
+        return fit
+    noise = expected_noise(problem)
+    if noise <= found.noise:
+        return fit
+    fit = _fit_at_noise(search, problem, noise, found.floor)
+    if math.prod(problem.design.shape) > _MAX_ENTRIES_TO_LOWER_NOISE:
+        return fit
+    while (residual := _residual_noise(problem, fit)) <= _CLEARLY_LESS_SHARE * noise:
+        noise = max(residual, noise / _MAX_NOISE_FACTOR)
+        other = _fit_at_noise(search, problem, noise, found.floor)
+        if _has_few_rows(problem, other, rows_per_parameter):
+            break
+        fit = other
+    return fit
+
+
+def _has_few_rows(problem: Problem, fit: Fit, rows_per_parameter: float) -> bool:
+    """Return whether rows are too few for the parameters for residuals to determine the noise."""
+    n_parameters = fit.posterior.effective + problem.intercept
+    return rows_per_parameter * n_parameters >= float(problem.weight.sum())
+
+
+def _target_variance(problem: Problem) -> float:
+    share = problem.weight / problem.weight.sum()
+    return float(share @ (problem.y - share @ problem.y) ** 2)
+
+
+def _fit_at_noise(search: Search, problem: Problem, noise: float, floor: float) -> Fit:
+    """Return the fit of a search under a fixed noise."""
+    share = problem.weight / problem.weight.sum()
+    level = float(share @ problem.y) if problem.intercept else 0.0  # centred targets lose fewer digits
+    held = Gaussian(noise, floor=floor)
+    fit = search(replace(problem, y=problem.y - level, likelihood=held.hold()))
+    posterior = replace(fit.posterior, intercept=fit.posterior.intercept + level)
+    return replace(fit, posterior=posterior, likelihood=held, held=True)
+
+
+def _residual_noise(problem: Problem, fit: Fit) -> float:
+    """Return the noise of a fit's residuals, by its degrees of freedom; never zero."""
+    posterior = fit.posterior
+    latent = problem.keep(fit.active).latent(posterior.mean, posterior.intercept)
+    likelihood: Any = refit_by_degrees(problem, fit.likelihood, latent, posterior.effective)
+    return float(likelihood.noise)
+
+
+def drop_needless_intercept(search: Search, problem: Problem) -> Fit:
+    """Return the fit of a search without an intercept or, if the model needs one, with it."""
+    if needs_intercept_at_once(problem):
+        return search(problem)
+    without = search(replace(problem, intercept=False))
+    if not without.status.converged:
+        return without
+    needed = needs_intercept(problem, without.active, without.posterior.mean, without.prior)
+    return search(problem) if needed else without
