@@ -6,9 +6,12 @@ from .interop.persistence import load, save
 from .jcfo.cv import JCFOClassifierCV, JCFORegressorCV
 from .jcfo.estimators import JCFOClassifier, JCFORegressor
 from .rvm import GridRVMClassifier, GridRVMRegressor, RVMClassifier, RVMRegressor
-from .sparse.classifier import SparseBayesClassifier
-from .sparse.cv import SparseBayesClassifierCV, SparseBayesRegressorCV
-from .sparse.regressor import SparseBayesRegressor
+from .sparse import (
+    SparseBayesClassifier,
+    SparseBayesClassifierCV,
+    SparseBayesRegressor,
+    SparseBayesRegressorCV,
+)
 
 __version__ = "0.1.0.dev0"
 
