@@ -13,7 +13,6 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 
-import laconism.relevance
 import numpy as np
 import pandas as pd
 import pytest
@@ -54,6 +53,9 @@ from laconism.kernels import RBF, Linear, Matern, Polynomial, Scaled
 from laconism.likelihoods import Gaussian as GaussianNoise
 from laconism.likelihoods import Logistic
 from laconism.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, LaplaceMixture, StudentT
+from laconism.rvm.evidence import TopDownEvidence
+from laconism.rvm.sequential import Sequential
+from laconism.rvm.variational import Variational
 from laconism.solvers import EM
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -231,13 +233,8 @@ def test_an_unfitted_model_is_its_settings(tmp_path):
 
 def components():
     """Yield one of every prior, likelihood, kernel and solver that can be made without more ado."""
-    for folder in (
-        laconism.kernels,
-        laconism.likelihoods,
-        laconism.priors,
-        laconism.relevance,
-        laconism.solvers,
-    ):
+    yield from (Sequential(), TopDownEvidence(), Variational())
+    for folder in (laconism.kernels, laconism.likelihoods, laconism.priors, laconism.solvers):
         for name in folder.__all__:
             kind = getattr(folder, name)
             if not (inspect.isclass(kind) and issubclass(kind, Component)) or inspect.isabstract(kind):
@@ -288,7 +285,7 @@ class OwnPrior(Laplace):
 )
 def test_functions_and_foreign_classes_are_refused(tmp_path, model, stranger):
     with pytest.raises(
-        ValueError, match=rf"^The model holds .*{stranger}.*, which no file may"
+        ValueError, match=rf"^The model holds .*{stranger}.*, which a file must not name"
     ) as caught:
         laconism.save(model, tmp_path / "m")
     assert "\n" not in str(caught.value)
@@ -546,6 +543,16 @@ def test_foreign_files(tmp_path, good):
     for missing in ("laconism.json", "schema.json"):
         write(path, {name: data for name, data in content.items() if name != missing})
         refused(path, "is not a model that laconism.save has written")
+
+
+def test_a_file_of_the_former_name_is_refused_in_a_sentence(tmp_path, good):
+    content = members(good)
+    content["laconic.json"] = json.dumps({"laconic": "0.1.0"}).encode()
+    for former in (content, {k: v for k, v in content.items() if k != "laconism.json"}):
+        refused(
+            write(tmp_path / "old", former),
+            r"was saved by laconic, the former name of this library: fit the model again and save it\.$",
+        )
 
 
 def test_a_flipped_byte_is_refused_or_changes_nothing(tmp_path, good):

@@ -1,4 +1,11 @@
-"""Bridges to other packages; each is imported only when it is used."""
+"""Bridges to other packages; each of those is imported only when it is used.
+
+- ``persistence``: ``save`` and ``load``, models in files without pickle (skops)
+- ``onnx``: ``to_onnx``, models as graphs; it is made of ``_onnx_graph`` (nodes in numpy's notation),
+  ``_onnx_special`` (special functions), ``_onnx_basis`` (kernels and columns), ``_onnx_model``
+  (latents and predictions) and ``_onnx_pipeline`` (the steps before a model)
+- ``progress``: ``ProgressBar``, a callback for terminals (rich)
+"""
 
 from .onnx import to_onnx
 from .persistence import load, save

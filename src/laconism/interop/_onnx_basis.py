@@ -13,8 +13,8 @@ from ..kernels.matern import FARTHEST
 from ..kernels.scaled import squash
 from ._onnx_graph import Tensor
 
-# A number whose square is still one in single precision.
-_LARGEST = 1e18
+# A number whose square does not overflow in single precision.
+_MAX_SQUARABLE = 1e18
 # Rows of a table of centres.
 Centres = np.ndarray[Any, Any]
 
@@ -56,9 +56,9 @@ def _dot_product(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
 
 
 def _squared_distances(X: Tensor, centres: Centres, scales: Centres | None) -> Tensor:
-    """Return them as the kernels do: measured from the middle of the centres, zero for equal rows.
+    """Return them as the kernels do: measured from the mean of the centres, zero for equal rows.
 
-    Scales come after that: of scaled features the digits that tell rows apart might be lost.
+    Scales are applied after that: scaled features might lose the digits in which rows differ.
     """
     graph, shift = X.graph, centres.mean(axis=0).astype(X.graph.dtype).astype(np.float64)
     A, B = X - shift, centres - shift
@@ -67,9 +67,9 @@ def _squared_distances(X: Tensor, centres: Centres, scales: Centres | None) -> T
         if scales is not None:
             apart = apart * np.sqrt(scales)
         return (apart * apart).sum(keep=False)
-    squares, weighed = (A * A, B) if scales is None else (A * A * scales, B * scales)
-    norms = (B * weighed).sum(axis=1)
-    sq: Tensor = squares.sum() + norms - A @ (2 * weighed.T)
+    squares, weighted = (A * A, B) if scales is None else (A * A * scales, B * scales)
+    norms = (B * weighted).sum(axis=1)
+    sq: Tensor = squares.sum() + norms - A @ (2 * weighted.T)
     rounding = 8 * float(np.finfo(np.float64).eps)
     return sq.below(rounding * norms).where(0.0, sq)
 
@@ -99,13 +99,13 @@ def _polynomial(kernel: Polynomial, s: Tensor) -> Tensor:
 def _squashed(X: Tensor, spread: Any) -> Tensor:
     """Return ``asinh(x / spread)`` by logarithms: runtimes lack it in double precision."""
     u = X / np.asarray(spread, dtype=np.float64)
-    size = u.abs().at_most(_LARGEST)
+    size = u.abs().at_most(_MAX_SQUARABLE)
     log = (size + (size * size + 1.0).sqrt()).log()
     return u.below(0.0).where(-log, log)
 
 
 def _scaled(kernel: Scaled, X: Tensor, centres: Centres) -> Tensor:
-    """Push the scales down to where the features are, and leave out those that do not count."""
+    """Apply the scales to the features, and leave out features of scale zero."""
     inner, scales = kernel.kernel, np.asarray(kernel.scales, dtype=np.float64)
     if kernel.origin is not None:
         X, centres = X.away(kernel.origin), centres - np.asarray(kernel.origin, dtype=np.float64)
@@ -206,7 +206,7 @@ _BASES: dict[type, Callable[..., Tensor]] = {
 
 
 def _known(table: dict[type, Callable[..., Tensor]], thing: Any, what: str) -> Callable[..., Tensor]:
-    """Return how a thing is written; a subclass may do something else, so it is not known."""
+    """Return how a thing is written; a subclass may differ, so only exact types are known."""
     if type(thing) not in table:
         raise ValueError(
             f"to_onnx knows no graph for the {what} {type(thing).__name__}: use one of laconism's own, "

@@ -1,4 +1,4 @@
-"""The steps of a pipeline as ONNX nodes: what prepares a table before a model sees it."""
+"""The steps of a pipeline before the model, as ONNX nodes."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ def transform(step: Any, table: Table) -> Table:
         return table
     if isinstance(step, SelectorMixin):  # ours too
         return table.pick(step.get_support(indices=True))
-    if type(step) not in _STEPS:
-        known = sorted(kind.__name__ for kind in _STEPS)
+    if type(step) not in _WRITERS:
+        known = sorted(kind.__name__ for kind in _WRITERS)
         raise ValueError(
             f"to_onnx knows no graph for the step {type(step).__name__}; it knows selectors of "
             f"features and {', '.join(known)}."
         )
-    return _STEPS[type(step)](step, table)
+    return _WRITERS[type(step)](step, table)
 
 
 def _pipeline(step: Pipeline, table: Table) -> Table:
@@ -146,10 +146,10 @@ def _polynomial(step: PolynomialFeatures, table: Table) -> Table:
 
 
 def _pca(step: PCA, table: Table) -> Table:
-    turn = np.asarray(step.components_.T, dtype=np.float64)
+    rotation = np.asarray(step.components_.T, dtype=np.float64)
     if step.whiten:
-        turn = turn / np.sqrt(np.maximum(step.explained_variance_, np.finfo(np.float64).eps))
-    return Table(((table.matrix().away(step.mean_) @ turn, turn.shape[1]),))
+        rotation = rotation / np.sqrt(np.maximum(step.explained_variance_, np.finfo(np.float64).eps))
+    return Table(((table.matrix().away(step.mean_) @ rotation, rotation.shape[1]),))
 
 
 def _impute(step: SimpleImputer, table: Table) -> Table:
@@ -207,7 +207,7 @@ def turn_back(step: Any, mean: Tensor) -> Tensor:
 def _encode(step: Any, table: Table) -> Table:
     """Write an encoder of categories column by column: a row of numbers for each category.
 
-    The rows are asked from the encoder itself, so whatever it drops or lumps together is right.
+    The rows come from the encoder itself, so that whatever it drops or merges is right.
     """
     parts, begin = [], 0
     widths, asked = _widths(step), copy(step)
@@ -238,8 +238,8 @@ def _unknown(step: Any, k: int, width: int) -> np.ndarray[Any, Any]:
         known = step.handle_unknown == "use_encoded_value"
         return np.array([[float(step.unknown_value) if known else np.nan]])
     row = np.zeros((1, width))
-    lumped = getattr(step, "infrequent_categories_", [None] * (k + 1))[k]
-    if step.handle_unknown in ("infrequent_if_exist", "warn") and lumped is not None:
+    infrequent = getattr(step, "infrequent_categories_", [None] * (k + 1))[k]
+    if step.handle_unknown in ("infrequent_if_exist", "warn") and infrequent is not None:
         row[0, -1] = 1.0
     return row
 
@@ -322,7 +322,7 @@ def word_columns(step: Any) -> set[int]:
     return set()
 
 
-_STEPS: dict[type, Callable[[Any, Table], Table]] = {
+_WRITERS: dict[type, Callable[[Any, Table], Table]] = {
     ColumnTransformer: _column_transformer,
     FeatureUnion: _union,
     FunctionTransformer: _function,

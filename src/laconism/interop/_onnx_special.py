@@ -13,14 +13,16 @@ from ._onnx_graph import Tensor
 
 # erfcx is a polynomial of (x - c) / (x + c) over x + c; this c needs the fewest terms.
 _C = 3.0
-# Degree at which what is left is rounding, in double precision; single precision needs half of it.
+# Degree at which the error is rounding in double precision; single precision needs half of it.
 _DEGREE = 24
-# The erf of x is in units of half the variance.
+# The normal distribution function of t is an error function of t times this.
 _HALF_ROOT = float(np.sqrt(0.5))
-# Up to this variance Gauss-Hermite resolves the logistic step, to 1e-11 with so many nodes.
-_NARROW, _HERMITE = 2.25, 48
-# Nodes of the rule for wider Gaussians, and how many deviations beyond the peak it reaches.
-_LEGENDRE, _REACH = 56, 8.0
+# Variance up to which Gauss-Hermite quadrature with this many nodes resolves the logistic step.
+_MAX_HERMITE_VARIANCE = 2.25
+_HERMITE_NODES = 48
+# Nodes of Gauss-Legendre quadrature for wider Gaussians, up to this many deviations beyond the peak.
+_LEGENDRE_NODES = 56
+_LEGENDRE_DEVIATIONS = 8.0
 
 
 @cache
@@ -76,44 +78,48 @@ def logistic_normal_logit(m: Tensor, v: Tensor) -> Tensor:
     largest: it keeps its digits however small it is.
     """
     a = m.abs()
-    wide = _log_tail_wide(a, v.at_least(_NARROW))
-    log_tail = v.above(_NARROW).where(wide, _log_tail_narrow(a, v.at_most(_NARROW)))
+    wide = _log_tail_wide(a, v.at_least(_MAX_HERMITE_VARIANCE))
+    log_tail = v.above(_MAX_HERMITE_VARIANCE).where(
+        wide, _log_tail_narrow(a, v.at_most(_MAX_HERMITE_VARIANCE))
+    )
     odds = (1.0 - log_tail.exp()).log() - log_tail
     return m.graph.op("Sign", m) * odds
 
 
 def _log_tail_narrow(a: Tensor, v: Tensor) -> Tensor:
     """Return ``log E[sigmoid(-f)]`` for ``f ~ N(a, v)`` by Gauss-Hermite."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE)
-    kept = weights > np.finfo(np.float32).eps ** 4  # the others would not be seen
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE_NODES)
+    kept = weights > np.finfo(np.float32).eps ** 4  # the others are below rounding
     nodes, weights = nodes[None, kept], weights[kept] / np.sqrt(2 * np.pi)
     terms: Tensor = weights / ((-a).exp() + (v.sqrt() * nodes).exp())
     return terms.sum().log() - a
 
 
 def _log_tail_wide(a: Tensor, v: Tensor) -> Tensor:
-    r"""Return ``log E[sigmoid(-f)]`` for ``f ~ N(a, v)``, from what a step would give.
+    r"""Return ``log E[sigmoid(-f)]`` for ``f ~ N(a, v)``, as a correction of a step function.
 
-    That is :math:`\Phi(-a/\sqrt v)`, and the step bends by
+    The step gives :math:`\Phi(-a/\sqrt v)`; the correction is
     :math:`\int_0^\infty\sigma(-f)\,[\mathcal N(f\mid a,v) - \mathcal N(f\mid -a,v)]\,df`:
-    Gauss-Legendre in u with :math:`f = 2\sinh u`, which is fine near 0, where it bends most.
+    Gauss-Legendre in u with :math:`f = 2\sinh u`, which has most nodes near 0, where it is largest.
     """
-    nodes, weights = np.polynomial.legendre.leggauss(_LEGENDRE)
+    nodes, weights = np.polynomial.legendre.leggauss(_LEGENDRE_NODES)
     nodes, weights = (1 + nodes[None]) / 2, weights / 2
     deviation, twice = v.sqrt(), 2.0 * v
     peak = (a - v).at_least(0.0)
     away = peak - a
     top = -peak - away * away / twice  # the largest exponent
-    half = 0.5 * (peak + _REACH * deviation)
+    half = 0.5 * (peak + _LEGENDRE_DEVIATIONS * deviation)
     reach = (half + (half * half + 1.0).sqrt()).log()  # arcsinh
     grow = (reach * nodes).exp()
     f, width = grow - 1.0 / grow, (grow + 1.0 / grow) * reach * weights
     before, behind = f - a, f + a
     near = (-f - before * before / twice - top).exp() - (-f - behind * behind / twice - top).exp()
-    bend = (near * width / (1.0 + (-f).exp())).sum() / (deviation * float(np.sqrt(2 * np.pi)))
+    correction = (near * width / (1.0 + (-f).exp())).sum() / (deviation * float(np.sqrt(2 * np.pi)))
     x = a / deviation * _HALF_ROOT
-    tail = top + (0.5 * _erfcx(x) * (-(x * x) - top).exp() + bend).log()
-    # Where the peak is far from zero the means of exp(-f) and exp(-2f) are the whole answer; the second
-    # is nothing where the variance is so large that they would not be.
-    second = (v.at_most(_REACH**2) / 2.0 - (a - v)).exp()
-    return (a - v).above(_REACH * deviation).where(v / 2.0 - a + (1.0 - second).log(), tail)
+    tail = top + (0.5 * _erfcx(x) * (-(x * x) - top).exp() + correction).log()
+    # Where the peak is far from zero the means of exp(-f) and exp(-2f) suffice; the second is bounded
+    # where the variance is too large for that.
+    second = (v.at_most(_LEGENDRE_DEVIATIONS**2) / 2.0 - (a - v)).exp()
+    return (
+        (a - v).above(_LEGENDRE_DEVIATIONS * deviation).where(v / 2.0 - a + (1.0 - second).log(), tail)
+    )

@@ -1,4 +1,4 @@
-"""Models in files that hold data alone: nothing in them is ever executed."""
+"""Models in files that hold only data: nothing in them is ever executed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import numpy as np
 from sklearn.base import BaseEstimator
 
-# What a model can be made of lies here. Drawing, terminals and files are no part of one.
-_OURS = (
+# Packages and modules whose classes a model may hold. Drawing, terminals and files are no part of one.
+_MODEL_PACKAGES = (
     "basis",
     "design",
     "flagship",
@@ -37,9 +37,9 @@ _OURS = (
     "solvers",
     "sparse",
 )
-# Of others, beside all public estimators of scikit-learn, which skops knows: what pipelines,
-# calibrations and searches around a model hold. None of them does anything but hold numbers.
-_HARMLESS = (
+# Classes and functions of other packages that pipelines, calibrations and searches around a model hold,
+# beside the public estimators of scikit-learn, which skops knows. They only hold or compute numbers.
+_TRUSTED_OTHERS = (
     "numpy.dtype",
     "scipy.sparse._csr.csr_array",
     "scipy.sparse._csr.csr_matrix",
@@ -65,18 +65,15 @@ _HARMLESS = (
     "sklearn.model_selection._split.TimeSeriesSplit",
     "sklearn.utils._bunch.Bunch",
 )
-# Where an estimator keeps who listens to its fit: its own parameter, and scikit-learn's.
-_LISTENERS = ("callbacks", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx")
-# The member of the archive that says who wrote it; skops itself takes no notice of it.
+# Attributes that hold the callbacks of an estimator: its own parameter, and scikit-learn's.
+_CALLBACKS = ("callbacks", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx")
+# The member of the archive with the version that wrote it; skops ignores it.
 _LABEL = "laconism.json"
-# The label that the library wrote before it had its present name, and what to do with such a file.
-_OLD_LABEL = "laconic.json"
-_OLD_NAME = (
-    "{path} was saved by laconic, the former name of this library: fit the model again and save it."
-)
-# Characters of a file's name in that of its draft: file systems allow 255 bytes, of which the draft
-# needs 34 for itself, and a character may take four.
-_LONGEST = 50
+# The same member under the former name of the library.
+_FORMER_LABEL = "laconic.json"
+# Characters of a file's name that the name of its temporary file repeats: file systems allow 255 bytes,
+# the temporary name adds 34, and a character may take four.
+_MAX_NAME_CHARACTERS = 50
 
 
 def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = False) -> None:
@@ -84,9 +81,9 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = Fal
 
     The file is a zip archive of arrays and of a description in JSON, in the format of
     `skops <https://skops.readthedocs.io>`_. It takes the place of an old one only when it is
-    complete. An unfitted model is saved as the settings that it is. A function, such as a kernel of
-    your own, and classes of other packages are refused, since a file must not name what its reader
-    would have to run. Callbacks are left out, with a warning: they are no part of what was learnt.
+    complete. Of an unfitted model the settings are saved. A function, such as a kernel of your own, and
+    classes of other packages are refused, since a file must not name what its reader would have to run.
+    Callbacks are left out, with a warning: they are no part of the fitted model.
 
     Needs ``pip install "laconism[save]"``.
 
@@ -97,12 +94,12 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = Fal
     path : str or path
         Conventionally ending in ``.skops``.
     slim : bool, default=False
-        Whether the flagships in it leave behind what their predictions do not need, as their method
+        Whether to leave out of each Laconic model what its predictions do not need, as its method
         ``slim`` does: the reference, and the training rows without a kernel.
 
     See Also
     --------
-    load : the way back.
+    load : read the file again.
     laconism.to_onnx : a graph that predicts, for devices without Python.
 
     Examples
@@ -127,18 +124,18 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = Fal
         raise IsADirectoryError(f"{path} is a folder: give the file's name too.")
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder} to save in.")
-    silent = _without_listeners(_slim(model) if slim else model)
+    stripped = _without_callbacks(_slim(model) if slim else model)
     try:
-        data = sio.dumps(silent, compression=ZIP_DEFLATED)
-        strangers = _strangers(data)
+        data = sio.dumps(stripped, compression=ZIP_DEFLATED)
+        untrusted = _untrusted(data)
     except Exception as error:
         raise ValueError(
             "The model cannot be saved: something in it, such as a method or a generator, is no data."
         ) from error
-    if strangers:
+    if untrusted:
         raise ValueError(
-            f"The model holds {', '.join(strangers)}, which no file may bring along: save models made "
-            "of what laconism and scikit-learn offer, without functions and classes of your own."
+            f"The model holds {', '.join(untrusted)}, which a file must not name: save models made of "
+            "what laconism and scikit-learn offer, without functions and classes of your own."
         )
     archive = io.BytesIO(data)
     with ZipFile(archive, "a", ZIP_DEFLATED) as file:
@@ -151,7 +148,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Nothing in the file is executed. It is refused, in a sentence, if it names anything beyond the
     classes of laconism, the estimators of scikit-learn and the arrays of numpy and scipy, or if it is
-    damaged. It is not signed: a number that somebody has changed with care is not found out.
+    damaged. It is not signed: a number that was changed on purpose is not detected.
 
     Needs ``pip install "laconism[save]"``.
 
@@ -181,26 +178,18 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise IsADirectoryError(f"{path} is a folder: give the file's name too.")
     if not Path(path).exists():
         raise FileNotFoundError(f"There is no file {path}.")
-    data = Path(path).read_bytes()  # once, so that what is looked at is what is loaded
-    try:
-        with ZipFile(io.BytesIO(data)) as file:
-            if _OLD_LABEL in file.namelist():
-                raise ValueError(_OLD_NAME.format(path=path))
-            written = str(json.loads(file.read(_LABEL))["laconism"])
-            newer = _is_newer(written)
-            _check_members(file)
-    except Exception as error:
-        old = str(error) == _OLD_NAME.format(path=path)
-        unknown = f"{path} is not a model that laconism.save has written."
-        raise ValueError(str(error) if old else unknown) from error
+    data = Path(path).read_bytes()  # once: what is checked is what is loaded
+    written = _version_of(data, path)
+    newer = _is_newer(written)
     by = f" It was saved by laconism {written}, this is {_version()}: upgrade." if newer else ""
+    damaged = f"{path} is damaged and was not loaded.{by}"
     try:
-        strangers = _strangers(data)
+        untrusted = _untrusted(data)
     except Exception as error:
-        raise ValueError(f"{path} is damaged and was not loaded.{by}") from error
-    if strangers:
+        raise ValueError(damaged) from error
+    if untrusted:
         raise ValueError(
-            f"{path} was not loaded: it names {', '.join(strangers)}, which is no part of a model.{by}"
+            f"{path} was not loaded: it names {', '.join(untrusted)}, which is no part of a model.{by}"
         )
     if newer:
         warnings.warn(
@@ -211,10 +200,29 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         model = sio.loads(data, trusted=_trusted())
     except Exception as error:
-        raise ValueError(f"{path} is damaged and was not loaded.{by}") from error
+        raise ValueError(damaged) from error
     if not isinstance(model, BaseEstimator):
         raise ValueError(f"{path} was not loaded: it holds a {type(model).__name__}, not a model.")
     return model
+
+
+def _version_of(data: bytes, path: str | os.PathLike[str]) -> str:
+    """Return the version of laconism that wrote an archive, or raise unless :func:`save` wrote it."""
+    try:
+        with ZipFile(io.BytesIO(data)) as file:
+            former = _FORMER_LABEL in file.namelist()
+            if not former:
+                written = str(json.loads(file.read(_LABEL))["laconism"])
+                _is_newer(written)  # raises unless it is a version
+                _check_members(file)
+    except Exception as error:
+        raise ValueError(f"{path} is not a model that laconism.save has written.") from error
+    if former:
+        raise ValueError(
+            f"{path} was saved by laconic, the former name of this library: fit the model again and "
+            "save it."
+        )
+    return written
 
 
 def _skops() -> Any:
@@ -227,7 +235,7 @@ def _skops() -> Any:
     return skops.io
 
 
-# ---- what may be in a file ----------------------------------------------------------------
+# ---- which names a file may hold ----------------------------------------------------------------
 
 
 @cache
@@ -235,7 +243,7 @@ def _trusted() -> list[str]:
     """Return the names of the classes that a model may be made of, and of nothing else."""
     from sklearn.metrics import get_scorer, get_scorer_names
 
-    names = set(_HARMLESS)
+    names = set(_TRUSTED_OTHERS)
     for module in _modules():
         names.update(
             f"{module.__name__}.{name}"
@@ -251,15 +259,15 @@ def _trusted() -> list[str]:
 def _modules() -> Iterator[Any]:
     """Yield every module of laconism in which parts of models are defined."""
     package = __package__.split(".")[0]
-    for unit in _OURS:
+    for unit in _MODEL_PACKAGES:
         module = importlib.import_module(f"{package}.{unit}")
         yield module
         for info in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{module.__name__}."):
             yield importlib.import_module(info.name)
 
 
-def _strangers(data: bytes) -> list[str]:
-    """Return the names in an archive that are not trusted; nothing is imported or made."""
+def _untrusted(data: bytes) -> list[str]:
+    """Return the names in an archive that are not trusted; nothing is imported or constructed."""
     return sorted(set(_skops().get_untrusted_types(data=data)) - set(_trusted()))
 
 
@@ -268,7 +276,7 @@ def _check_members(file: ZipFile) -> None:
     schema = json.loads(file.read("schema.json"))
     strays = set(file.namelist()) - {_LABEL, "schema.json"} - set(_files(schema))
     if strays or file.testzip() is not None:
-        raise ValueError(f"Strange members: {strays}.")
+        raise ValueError(f"Unexpected or damaged members: {strays}.")
 
 
 def _files(schema: Any) -> Iterator[str]:
@@ -295,27 +303,27 @@ def _slim(model: BaseEstimator) -> BaseEstimator:
     return deepcopy(model, slimmer) if slimmer else model
 
 
-def _without_listeners(model: BaseEstimator) -> BaseEstimator:
-    """Return the model, or a copy of it to which nobody listens."""
-    listeners = []
+def _without_callbacks(model: BaseEstimator) -> BaseEstimator:
+    """Return the model, or a copy of it without callbacks."""
+    callbacks = []
     for part in _parts(model, set()):
         if isinstance(part, BaseEstimator):
-            held = (vars(part).get(name) for name in _LISTENERS)
-            listeners += [listener for listener in held if listener is not None]
+            held = (vars(part).get(name) for name in _CALLBACKS)
+            callbacks += [callback for callback in held if callback is not None]
         elif isinstance(part, dict) and any(isinstance(key, bool | np.bool_) for key in part):
             raise ValueError(
                 "A dictionary of the model has True or False as a key, which a file does not tell from "
                 "each other: write 1 and 0."
             )
-    if not listeners:
+    if not callbacks:
         return model
     warnings.warn("The model's callbacks are not saved: they are no part of it.", stacklevel=3)
-    # What the memory of a copy knows is not copied, but taken from there: nobody, in place of each.
-    return deepcopy(model, {id(listener): None for listener in listeners})
+    # The memo of a deep copy says what to put in place of an object: None for each callback.
+    return deepcopy(model, {id(callback): None for callback in callbacks})
 
 
 def _parts(thing: Any, seen: set[int]) -> Iterator[Any]:
-    """Yield an object and all that it holds, each once; but not those who listen."""
+    """Yield an object and all that it holds, each once, without callbacks."""
     if id(thing) in seen:
         return
     seen.add(id(thing))
@@ -327,7 +335,7 @@ def _parts(thing: Any, seen: set[int]) -> Iterator[Any]:
     else:
         state = getattr(thing, "__dict__", None)
         state = state if isinstance(state, dict) and not isinstance(thing, type) else {}
-        held = [part for name, part in state.items() if name not in _LISTENERS]
+        held = [part for name, part in state.items() if name not in _CALLBACKS]
     for part in held:
         yield from _parts(part, seen)
 
@@ -345,10 +353,10 @@ def write_whole(data: bytes, path: str | os.PathLike[str]) -> None:
         Path(path).write_bytes(data)
         return
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name[:_LONGEST]}.{uuid.uuid4().hex}")
+    beside = target.with_name(f".{target.name[:_MAX_NAME_CHARACTERS]}.{uuid.uuid4().hex}")
     try:
         with beside.open("xb") as file:
-            if target.exists():  # who was not allowed to read it does not read the draft either
+            if target.exists():  # the temporary file has the same permissions
                 beside.chmod(target.stat().st_mode & 0o7777)
             file.write(data)
             file.flush()
@@ -356,7 +364,7 @@ def write_whole(data: bytes, path: str | os.PathLike[str]) -> None:
         os.replace(beside, target)
     except OSError as error:
         if error.errno is not None:
-            error.filename = str(path)  # and not the draft's, which nobody knows
+            error.filename = str(path)  # not that of the temporary file
         raise
     finally:
         beside.unlink(missing_ok=True)

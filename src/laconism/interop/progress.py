@@ -1,4 +1,4 @@
-"""A line in the terminal that tells how far a fit is."""
+"""A progress bar in the terminal."""
 
 from __future__ import annotations
 

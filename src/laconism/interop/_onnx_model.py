@@ -1,0 +1,220 @@
+"""The predictions of a fitted model as ONNX nodes: from rows to latents, and on to the outputs."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from ..basis import Features
+from ..likelihoods import Logistic, Probit
+from ..linalg import symmetric_eigen
+from ..model.far_variance import Augmentation, PriorResidualVariance
+from ..posterior import GaussianPosterior
+from ._onnx_basis import basis_columns, dense, kernel_columns, kernel_diagonal, zeros
+from ._onnx_graph import Tensor, import_onnx
+from ._onnx_special import expit, log_expit, log_probit, logistic_normal_logit, probit
+
+# Largest rounding of a latent that is accepted, in units of the noise's deviation in a regression.
+_MAX_ROUNDING = 1e-4
+# By name a tensor, its type unless it is the graph's number, and its width unless it is a vector.
+Results: TypeAlias = dict[str, tuple[Tensor, int | None, int | None]]
+
+
+def predictions(model: Any, X: Tensor, std: bool) -> Results:
+    """Return the outputs of a model: by name the tensor, its type if special, its width."""
+    Phi = basis_columns(model.basis_, X, model.n_features_in_)
+    centre = _centre(model)
+    away = Phi.away(centre) if centre.any() else Phi
+    m, v = _means(model, away, centre), _variances(model, away, centre, X)
+    if is_classifier(model):
+        t = _moderated(model, m, v)
+        classes = _classes(model)
+        kind = import_onnx().helper.np_dtype_to_tensor_dtype(classes.dtype)
+        return {
+            "label": (_label(t, classes), kind, None),
+            "probabilities": (_probabilities(model, t), None, classes.size),
+        }
+    results: Results = {"mean": (m.flat(), None, None)}
+    if std:
+        v = zeros(X, model.n_features_in_) if v is None else v
+        v = _with_far_variance(model, X, Phi, away, v)
+        results["std"] = ((v + float(model.noise_variance_)).sqrt().flat(), None, None)
+    return results
+
+
+def needs_double(model: Any) -> bool:
+    """Return whether the rounding of single precision would matter in the predictions of a model.
+
+    Highly correlated kernels have large weights of either sign, and the rounding of each kernel remains
+    when they cancel. Features are measured from their centre, where nothing cancels.
+    """
+    basis, sizes = model.basis_, [np.abs(posterior.centre)[None] for posterior in model.posteriors_]
+    if isinstance(basis, Features):
+        return False
+    rows = getattr(getattr(basis, "rest", basis), "centres", None)
+    if rows is not None:
+        Phi = np.abs(np.asarray(basis.columns(rows), dtype=np.float64))
+        sizes = [Phi[:, columns] for columns in model._columns]
+    unit = 1.0 if is_classifier(model) else float(np.sqrt(model.noise_variance_))
+    summed = max(
+        float((size @ np.abs(posterior.mean)).max(initial=0.0))
+        for size, posterior in zip(sizes, model.posteriors_, strict=True)
+    )
+    return summed * float(np.finfo(np.float32).eps) / 2 > _MAX_ROUNDING * unit
+
+
+def _centre(model: Any) -> np.ndarray[Any, Any]:
+    """Return what is subtracted from the columns: their means, if intercepts are free."""
+    total, times = np.zeros((2, max(model.basis_.n_columns, 1)))
+    for posterior, columns in zip(model.posteriors_, model._columns, strict=True):
+        total[columns] += posterior.centre
+        times[columns] += 1.0
+    return np.asarray(total / np.maximum(times, 1.0))
+
+
+def _means(model: Any, away: Tensor, centre: np.ndarray[Any, Any]) -> Tensor:
+    """Return the mean of each latent, one column per output."""
+    weights = np.zeros((max(model.basis_.n_columns, 1), len(model.posteriors_)))
+    for k, (posterior, columns) in enumerate(zip(model.posteriors_, model._columns, strict=True)):
+        weights[columns, k] = posterior.mean
+    at_centre = centre @ weights + [float(posterior.intercept) for posterior in model.posteriors_]
+    return away @ weights + at_centre
+
+
+def _variances(model: Any, away: Tensor, centre: np.ndarray[Any, Any], X: Tensor) -> Tensor | None:
+    """Return the variance of each latent, one column per output, or None if all are zero."""
+    if all(_is_certain(posterior) for posterior in model.posteriors_):
+        return None
+    columns = [
+        _variance(posterior, _part(model, away, k), posterior.centre - centre[model._columns[k]])
+        if posterior.mean.size
+        else zeros(X, model.n_features_in_) + float(posterior.spread)
+        for k, posterior in enumerate(model.posteriors_)
+    ]
+    return columns[0].beside(*columns[1:]) if len(columns) > 1 else columns[0]
+
+
+def _is_certain(posterior: GaussianPosterior) -> bool:
+    return posterior.spread == 0 and posterior.prior_root is None and not posterior.root.any()
+
+
+def _part(model: Any, Phi: Tensor, output: int) -> Tensor:
+    """Return the columns of one output, in its own order."""
+    index = model._columns[output]
+    return Phi if np.array_equal(index, np.arange(model.basis_.n_columns)) else Phi.columns(index)
+
+
+def _variance(posterior: GaussianPosterior, away: Tensor, further: np.ndarray[Any, Any]) -> Tensor:
+    """Return the variance of a latent from its columns, ``further`` away from its own centre."""
+    away = away - further if further.any() else away
+    if posterior.prior_root is None:
+        projected = away @ posterior.root.T
+        return (projected * projected).sum() + float(posterior.spread)
+    # The variance outside the span of V, and what is left of it inside: sums of squares do not cancel.
+    directions, left = posterior.directions
+    V = away.graph.constant(directions)
+    away = away * np.asarray(posterior.prior_root, dtype=np.float64)
+    along = away @ V
+    rest, along = away - along @ away.graph.op("Transpose", V), along * left
+    v: Tensor = (rest * rest).sum() + (along * along).sum() + float(posterior.spread)
+    return v
+
+
+def _with_far_variance(model: Any, X: Tensor, Phi: Tensor, away: Tensor, v: Tensor) -> Tensor:
+    """Return the variance of the latent with what the model adds far from its training rows."""
+    extra = model._far_variance
+    if isinstance(extra, Augmentation):
+        return _augmented(model, extra, X, away, v)
+    if isinstance(extra, PriorResidualVariance):
+        return _with_prior_residual(model, extra, Phi, v)
+    return v
+
+
+def _augmented(model: Any, extra: Augmentation, X: Tensor, away: Tensor, v: Tensor) -> Tensor:
+    """Return the variance with one more kernel at each row."""
+    posterior, rows = model.posteriors_[0], dense(extra.rows)
+    e = kernel_diagonal(extra.kernel, X, model.n_features_in_)
+    known = zeros(X, model.n_features_in_) + float(extra.alpha)
+    if rows.shape[0]:
+        # With c = L^-1 k(P, x) multiplied into the constants, one square matrix remains: s = |R c|^2.
+        inverse = extra.triangle.solve(np.eye(rows.shape[0]))
+        values, vectors = symmetric_eigen(extra.excess)
+        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        root = root[values > np.finfo(np.float64).eps * values[-1]] if values[-1] > 0 else root[:1]
+        k = kernel_columns(extra.kernel, X, rows)
+        seen = k @ (root @ inverse).T
+        e, known = e - k @ (inverse.T @ extra.middle)[:, None], known + (seen * seen).sum()
+        if posterior.mean.size:
+            e = e - (_part(model, away, 0) * (k @ (extra.gain @ inverse).T)).sum()
+    augmented: Tensor = v + e * e / known.at_least(float(np.finfo(X.graph.dtype).tiny))
+    return augmented
+
+
+def _with_prior_residual(model: Any, extra: PriorResidualVariance, Phi: Tensor, v: Tensor) -> Tensor:
+    """Return the variance with the part of the prior's that the kept kernels lack."""
+    size = extra.triangle.lower.shape[0]
+    if not size:
+        return v + float(extra.height)
+    explained = _part(model, Phi, 0) @ extra.triangle.solve(np.eye(size)).T
+    residual = (1.0 - (explained * explained).sum()).at_least(0.0)
+    return v + Phi.graph.op("Pow", residual, float(extra.power)) * float(extra.height)
+
+
+# ---- classes ------------------------------------------------------------------------------
+
+
+def _likelihood(model: Any) -> type:
+    """Return the kind of likelihood that all outputs share."""
+    kind = type(model.likelihoods_[0])
+    if kind not in (Probit, Logistic):
+        raise ValueError(
+            f"to_onnx knows no graph for the likelihood {kind.__name__}: use 'probit' or 'logistic'."
+        )
+    return kind
+
+
+def _moderated(model: Any, m: Tensor, v: Tensor | None) -> Tensor:
+    """Return the latent whose link is the integrated probability."""
+    kind = _likelihood(model)
+    if v is None:
+        return m
+    if kind is Probit:
+        return m / (v + 1.0).sqrt()
+    graph, last = m.graph, np.array([2])
+    columns = (graph.op("Unsqueeze", each, last) for each in (m, v))
+    return graph.op("Squeeze", logistic_normal_logit(*columns), last)
+
+
+def _probabilities(model: Any, t: Tensor) -> Tensor:
+    kind = _likelihood(model)
+    if model.classes_.size == 2:
+        link = probit if kind is Probit else expit
+        return link((-t).beside(t))
+    log_link = log_probit if kind is Probit else log_expit
+    score = log_link(t) - float(model.coupling_) * log_link(-t) if model.coupling_ else log_link(t)
+    return t.graph.op("Softmax", score, axis=1)
+
+
+def _label(t: Tensor, classes: np.ndarray[Any, Any]) -> Tensor:
+    graph = t.graph
+    if classes.size == 2:
+        onnx = import_onnx()
+        index = graph.op("Cast", t.above(0.0).flat(), to=onnx.TensorProto.INT64)
+    else:
+        index = graph.op("ArgMax", t, axis=1, keepdims=0)
+    return graph.op("Gather", graph.verbatim(classes), index, axis=0)
+
+
+def _classes(model: Any) -> np.ndarray[Any, Any]:
+    """Return the classes as a graph can hold them: strings, integers, floats or booleans."""
+    classes: np.ndarray[Any, Any] = model.classes_
+    kind = classes.dtype.kind
+    if kind in "US" or (kind == "O" and all(isinstance(each, str) for each in classes)):
+        return classes.astype(str).astype(object)
+    if kind in "iu":
+        return classes.astype(np.int64)
+    if kind in "fb":
+        return classes
+    raise ValueError(f"to_onnx needs classes that are words or numbers, got {classes[0]!r}.")
