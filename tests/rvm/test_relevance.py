@@ -352,7 +352,7 @@ def test_a_wide_grid_needs_few_passes_over_its_columns(combine, monkeypatch):
     assert len(searches) <= 4  # one that finds no noise, and others from above
     assert sum(seen) < 60 * len(searches)
     searches.clear()
-    monkeypatch.setattr("laconism.model.repeated_search._MAX_ENTRIES_TO_LOWER_NOISE", X.size - 1)
+    monkeypatch.setattr("laconism.model.noise_search._MAX_ENTRIES_TO_LOWER_NOISE", X.size - 1)
     assert GridRVMRegressor(combine=combine).fit(X, y).noise_variance_ >= model.noise_variance_
     assert len(searches) == 2
 

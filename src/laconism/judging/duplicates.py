@@ -1,4 +1,4 @@
-"""Rows that are written several times, to the letter or nearly so, as one row that counts for all."""
+"""Duplicates and near duplicates: equal rows as one row with the weight of all."""
 
 from __future__ import annotations
 
@@ -14,33 +14,38 @@ from .._protocols import Array, Index
 from ..basis.rows import distinct_rows
 from ..kernels._pairwise import squared_distances
 
-# Rows among which near copies are looked for: the distances of all pairs are needed.
-_MOST_ROWS = 2400
-# Bunches are further from each other than their rows by this factor: no more links of the spanning tree
-# lie in between than this part of those on either side. Of rows that are spread out smoothly more do.
-_APART, _BETWEEN = 2.5, 0.25
-# The fewest bunches, so that chance does not make a gap; and the least part of the links within bunches,
-# and between them. Of few large bunches new rows are likely to come from the same ones.
-_FEWEST, _WITHIN, _BEYOND = 30, 0.2, 0.15
-# The part of the bunches that may be of several classes.
-_MIXED = 0.1
+# Near duplicates are searched among this many rows at the most: the distances of all pairs are needed.
+_MAX_ROWS = 2400
+# Clusters are further apart than their rows by this factor.
+_GAP_RATIO = 2.5
+# Links of the spanning tree inside the gap, as a part of those on either side: none in a clear gap, more
+# where rows are spread out smoothly.
+_MAX_LINKS_IN_GAP = 0.25
+# With fewer clusters a gap may be there by chance.
+_MIN_CLUSTERS = 30
+# The smallest part of the links within clusters.
+_MIN_LINKS_WITHIN = 0.2
+# The smallest part of the links between clusters: from a few large clusters new rows are likely to come
+# from the same ones.
+_MIN_LINKS_BETWEEN = 0.15
+# The part of the clusters that may hold several targets.
+_MAX_MIXED_CLUSTERS = 0.1
 
 
 class Rows(NamedTuple):
-    """Different rows, the place of each among all, what they count and their targets."""
+    """Distinct rows with their weights and targets, and the place of each among all rows."""
 
     kept: Index
     X: Any
     weight: Array
     targets: Sequence[Array]
-    copies: Index  # which of them each of all rows is
+    copies: Index  # for each of all rows, its distinct row
 
 
 def merge_duplicates(X: Any, weight: Array, targets: Sequence[Array]) -> Rows:
-    """Return rows that are alike, targets too, as one with their weights added.
+    """Return rows that are equal in features and targets as one row with the sum of their weights.
 
-    Whatever looks at some of the rows, or puts them into halves, then sees a repeated row as it sees a
-    weight.
+    Subsets and halves of the rows then treat a repeated row as they treat a weight.
     """
     first, copies = distinct_rows(X)
     if first.size == copies.size:
@@ -50,13 +55,13 @@ def merge_duplicates(X: Any, weight: Array, targets: Sequence[Array]) -> Rows:
 
 
 def merge_near_duplicates(X: Any, weight: Array, targets: Sequence[Array]) -> Rows:
-    """Return rows that are nearly alike, and of one class, as one of them with their weights added.
+    """Return rows that are nearly equal, with one target, as one of them with the sum of their weights.
 
-    Rows that were written, or measured, several times with small differences tell each other's class
-    when one of them is left out, as copies do. Labels cannot tell that from a function that varies as
-    quickly, but the rows can: they are bunched.
+    Rows measured several times with small differences predict each other when one of them is left out,
+    as duplicates do. Labels do not distinguish this from a function that varies quickly, but the
+    distances between rows do: they form clusters.
     """
-    if not issparse(X) and weight.size <= _MOST_ROWS:
+    if not issparse(X) and weight.size <= _MAX_ROWS:
         apart = _distances(X)
         copies = _clusters(apart, targets)
         if copies is not None:
@@ -66,10 +71,10 @@ def merge_near_duplicates(X: Any, weight: Array, targets: Sequence[Array]) -> Ro
 
 
 def duplicate_groups(X: Any, targets: Sequence[Array]) -> Index:
-    """Return for each row the set of copies that it is in, near ones included.
+    """Return for each row the group of duplicates that it is in, near duplicates included.
 
-    Where rows that are alike disagree each is a set of its own: they are few possible rows, each seen
-    many times, and one tells nothing of the next that would not be known anyway.
+    Where equal rows have different targets, each row is its own group: the features have few possible
+    values, and leaving out duplicates together would leave out the value itself.
     """
     exact = merge_duplicates(X, np.ones(X.shape[0]), targets)
     if distinct_rows(exact.X)[0].size < exact.kept.size:
@@ -87,22 +92,22 @@ def _distances(X: Any) -> Array:
 
 
 def _clusters(apart: Array, targets: Sequence[Array]) -> Index | None:
-    """Return the bunch of each row, those of one target; nothing if rows are not bunched."""
-    if len(apart) < _FEWEST:
+    """Return the cluster of each row, split by targets; None if the rows form no clusters."""
+    if len(apart) < _MIN_CLUSTERS:
         return None
     links = linkage(squareform(apart, checks=False), "single")
     gap = _gap(links[:, 2])
     if gap is None:
         return None
-    bunch = fcluster(links, gap, "distance")
-    _, copies = distinct_rows(np.column_stack([bunch, *targets]))
-    sizes = np.bincount(bunch)
-    kinds = np.bincount(bunch[np.unique(copies, return_index=True)[1]], minlength=sizes.size)
-    if (kinds[sizes > 1] > 1).mean() > _MIXED:  # then they are no copies: each row tells something
+    cluster = fcluster(links, gap, "distance")
+    _, copies = distinct_rows(np.column_stack([cluster, *targets]))
+    sizes = np.bincount(cluster)
+    kinds = np.bincount(cluster[np.unique(copies, return_index=True)[1]], minlength=sizes.size)
+    if (kinds[sizes > 1] > 1).mean() > _MAX_MIXED_CLUSTERS:  # then they are no duplicates
         return None
-    # A chain of rows, each close to the next, is long and no bunch.
+    # A chain of rows, each close to the next, is no cluster.
     far = apart[np.arange(copies.size), _medoids(apart, copies)[copies]]
-    return copies if far.max() <= _APART * gap else None
+    return copies if far.max() <= _GAP_RATIO * gap else None
 
 
 def _gap(lengths: Array) -> float | None:
@@ -110,21 +115,23 @@ def _gap(lengths: Array) -> float | None:
     n = lengths.size
     within = np.arange(1, n + 1)
     beyond = n - within
-    between = np.searchsorted(lengths, _APART * lengths, side="right") - within
+    between = np.searchsorted(lengths, _GAP_RATIO * lengths, side="right") - within
     share = between / np.maximum(np.minimum(within, beyond), 1)
-    share[(within < _WITHIN * n) | (beyond < max(_BEYOND * n, _FEWEST))] = np.inf
+    share[(within < _MIN_LINKS_WITHIN * n) | (beyond < max(_MIN_LINKS_BETWEEN * n, _MIN_CLUSTERS))] = (
+        np.inf
+    )
     clearest = int(np.argmin(share))
-    return float(lengths[clearest]) if share[clearest] <= _BETWEEN else None
+    return float(lengths[clearest]) if share[clearest] <= _MAX_LINKS_IN_GAP else None
 
 
 def _medoids(apart: Array, copies: Index) -> Index:
-    """Return the row in the middle of each bunch, whatever the order of the rows."""
+    """Return the medoid of each cluster, whatever the order of the rows."""
     inside = np.where(copies[:, None] == copies, apart, 0.0).sum(axis=1)
     order = np.lexsort((inside, copies))
     return np.asarray(order[np.unique(copies[order], return_index=True)[1]])
 
 
 def _merged(X: Any, weight: Array, targets: Sequence[Array], first: Index, copies: Index) -> Rows:
-    """Return the first of each set of copies with the weights of all."""
+    """Return the first of each group of duplicates with the weights of all."""
     together = np.bincount(copies, weight).astype(weight.dtype)
     return Rows(first, X[first], together, [y[first] for y in targets], copies)

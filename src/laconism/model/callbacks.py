@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from ..solvers import Record
 
@@ -19,7 +22,15 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Reporter", "begin_reports", "check_callbacks", "with_callbacks"]
+__all__ = [
+    "CallbackSupportMixin",
+    "CandidateReport",
+    "Reporter",
+    "begin_reports",
+    "candidate_reporter",
+    "check_callbacks",
+    "with_callbacks",
+]
 
 
 def check_callbacks(callbacks: object) -> Sequence[Callable[[Record], object]]:
@@ -84,3 +95,21 @@ def begin_reports(estimator: Any, n_outputs: int) -> tuple[list[Reporter], Calla
     root.call_on_fit_task_begin(estimator=estimator)
     reporters = [Reporter(callbacks, k, estimator, root) for k in range(n_outputs)]
     return reporters, lambda: root.call_on_fit_task_end(estimator=estimator)
+
+
+CandidateReport: TypeAlias = Callable[[list[Any]], None]
+
+
+def candidate_reporter(callbacks: object) -> CandidateReport:
+    """Return the function that reports each finished candidate of a search, given its trials."""
+    checked, began, number = check_callbacks(callbacks), time.perf_counter(), 0
+
+    def report(trials: list[Any]) -> None:
+        nonlocal number
+        number += 1
+        score, kept = np.nanmean([(trial.score, trial.kept) for trial in trials], axis=0)
+        record = Record(number, score, round(kept), time.perf_counter() - began)
+        for callback in checked:
+            callback(record)
+
+    return report

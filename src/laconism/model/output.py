@@ -12,7 +12,7 @@ from .._protocols import Index, Likelihood
 from ..judging.calibrate import has_rare_class, match_class_frequency
 from ..linalg import row_blocks
 from ..posterior import GaussianPosterior
-from ..solvers import Problem, Record, Status
+from ..solvers import Problem, Record, Solution, Status
 from .callbacks import Reporter
 
 
@@ -32,6 +32,28 @@ class Fit:
 
 
 Search: TypeAlias = Callable[[Problem], Fit]
+
+
+def laplace_fit(solution: Solution, always_intercept: bool) -> Fit:
+    """Return the Gaussian posterior around the weights of a solution."""
+    kept = np.flatnonzero(solution.state.w)  # the exact solver keeps its zeros in place
+    problem, state = solution.problem.keep(kept), solution.state
+    if always_intercept and kept.size == 0:
+        # Even the penalised intercept is gone: an empty model predicts the frequencies.
+        problem = replace(problem, intercept=True)
+        state = problem.empty()
+    w = state.w[kept]
+    state = replace(state, metric=None)  # the posterior has the curvature at the solution itself
+    ridge = problem.ridge(*problem.laplace_targets(state), w)
+    return Fit(
+        solution.active[kept],
+        GaussianPosterior.from_ridge(replace(ridge, weights=w, intercept=state.b)),
+        state.likelihood,
+        solution.status,
+        solution.history,
+        prior=solution.problem.prior,
+        variance=ridge.root**2,
+    )
 
 
 def reported(search: Search, problem: Problem, report: Reporter) -> Fit:
@@ -59,9 +81,8 @@ def _match_class_frequency(problem: Problem, fit: Fit) -> GaussianPosterior:
 
 def join(statuses: Sequence[Status], note: str) -> Status:
     """Return one status for all outputs, with a note added to its message."""
-    if all(
-        status == statuses[0] for status in statuses
-    ):  # one output, or several that share their columns
+    # One output, or several that share their columns.
+    if all(status == statuses[0] for status in statuses):
         return replace(statuses[0], message=statuses[0].message + note)
     failed = [status for status in statuses if not status.converged]
     if failed:

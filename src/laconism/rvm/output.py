@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..model.callbacks import Reporter
+from ..model.noise_search import learns_noise, retry_with_more_noise
 from ..model.output import Fit, Search, reported
-from ..model.repeated_search import (
-    drop_needless_intercept,
-    learns_noise,
-    retry_with_more_noise,
-)
 from ..posterior import GaussianPosterior
 from ..solvers import Problem, solve
+from ..solvers.intercept import drop_needless_intercept
 from .bottom_up import EvidenceState
 from .evidence_test import akaike_test
 from .qr_compress import qr_compress

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
@@ -80,3 +82,17 @@ def _worth(problem: Problem, w: Array, price: float) -> float:
     with np.errstate(over="ignore"):
         state = solve(problem, Newton(), start=start, max_iter=_STEPS, tol=_TOL).state
     return state.fit - price * np.count_nonzero(state.w)
+
+
+def drop_needless_intercept(search: Callable[[Problem], Any], problem: Problem) -> Any:
+    """Return the fit of a search without an intercept or, if the model needs one, with it.
+
+    A fit has ``status``, ``active``, ``posterior`` and ``prior``.
+    """
+    if needs_intercept_at_once(problem):
+        return search(problem)
+    without = search(replace(problem, intercept=False))
+    if not without.status.converged:
+        return without
+    needed = needs_intercept(problem, without.active, without.posterior.mean, without.prior)
+    return search(problem) if needed else without

@@ -1,8 +1,8 @@
 """Sparse Bayesian classifiers and regressors, and the searches for their prior and kernel width.
 
-``classifier``, ``regressor`` and ``cv`` hold the public classes. ``base`` is the fit, ``design`` turns
-settings into columns, prior, solver and design. ``search`` chooses among ``candidates``, which
-``fold_path`` fits on one fold.
+``classifier``, ``regressor`` and ``cv`` hold the public classes. ``base`` is the fit; ``prior`` and
+``design`` turn settings into prior, solver, columns and design. ``search`` chooses among ``candidates``,
+which ``fold_path`` fits on one fold; ``evidence`` scores them without folds.
 """
 
 from .classifier import SparseBayesClassifier

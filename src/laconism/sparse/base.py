@@ -14,17 +14,11 @@ from .._protocols import Array, Basis
 from ..model.callbacks import begin_reports
 from ..model.fit_output import fit_output
 from ..model.kernel_model import KernelModel
-from ..model.output import Fit
 from ..model.tasks import FitData
 from ..solvers import Problem
 from ..solvers.learnt_scale import Start
-from .design import (
-    PreparedDesign,
-    has_free_intercept,
-    may_drop_intercept,
-    prepare_design,
-    resolve_prior,
-)
+from .design import PreparedDesign, prepare_design
+from .prior import has_free_intercept, may_drop_intercept, resolve_prior
 
 # With half as many kernels as rows, residuals do not determine the noise.
 _MIN_ROWS_PER_KERNEL = 2
@@ -90,7 +84,7 @@ class SparseBayesBase(KernelModel):
             )
             for problem, start, report in zip(problems, starts, reports, strict=True)
         )
-        fits: list[Fit] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
+        fits: list[Any] = Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs)
         end_reports()
         self.priors_ = [fit.prior for fit in fits] if unbound.learns else [prior] * len(fits)
         self.prior_, self.solver_ = self.priors_[0], solver

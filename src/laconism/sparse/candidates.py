@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 
-from .._component import is_positive
+from .._component import is_name, is_positive
 from ..basis.rows import distinct_rows
 from ..judging.race import Candidate
+from ..model.validation import check_gamma, check_values
 from ..priors import GeneralizedGaussian
 
 # Rows whose distances are computed: the quantiles of their pairs are accurate enough.
@@ -22,6 +24,10 @@ _NARROWEST_WIDTH = 0.25
 _WIDEST_WIDTH = 2.0
 # Neighbouring widths then differ by a factor of about two.
 _N_WIDTHS = 6
+# Kernels whose gamma is a width.
+_KERNELS_WITH_WIDTH = ("rbf", "matern")
+# Multiples of the scale that the evidence gives to a dense model, the largest first.
+_SCALE_MULTIPLES = (30.0, 10.0, 3.0)
 
 
 @dataclass(eq=False)
@@ -50,6 +56,47 @@ class SparseCandidate(Candidate):
         """Return it as parameters of the estimator."""
         params: dict[str, Any] = {"prior__q": self.prior.q, "prior__scale": self.prior.scale}
         return params if self.gamma is None else {**params, "gamma": self.gamma}
+
+
+def template_model(search: Any) -> Any:
+    """Return the estimator of a search, with everything that is not searched."""
+    own, theirs = search.get_params(deep=False), search._estimator._get_param_names()
+    shared = set(own) & set(theirs) - {"n_jobs", "callbacks"}
+    settings = {name: own[name] for name in shared}
+    return clone(search._estimator(GeneralizedGaussian(), **settings))
+
+
+def candidate_paths(search: Any, X: Any) -> list[list[SparseCandidate]]:
+    """Return the candidates of a search: for each width, a path of priors."""
+    priors = prior_path(check_values(search, "shapes"), check_values(search, "scales"))
+    return [[SparseCandidate(prior, gamma) for prior in priors] for gamma in _widths(search, X)]
+
+
+def _widths(search: Any, X: Any) -> list[float | None]:
+    """Return the values of gamma to try; None where the kernel has none."""
+    automatic = is_name(search.gammas, "auto")
+    gammas = [] if automatic else check_values(search, "gammas")
+    for gamma in gammas:
+        check_gamma(gamma)
+    if not isinstance(search.kernel, str) or search.kernel in ("linear", "precomputed"):
+        return [None]
+    if automatic:
+        return [*width_grid(X)] if search.kernel in _KERNELS_WITH_WIDTH else [None]
+    return gammas
+
+
+def larger_scales(chosen: SparseCandidate, model: Any) -> list[SparseCandidate]:
+    """Return the chosen candidate with larger scales, where the evidence may have found too small a one.
+
+    Where classes are nearly separable, Laplace's evidence of a dense model prefers too small a scale. Of
+    several outputs, with a scale each, none are tried.
+    """
+    prior = chosen.prior
+    if not (prior.learns and prior.q > 1 and len(model.priors_) == 1):
+        return []
+    scale = float(model.prior_.scale)
+    larger = [GeneralizedGaussian(prior.q, multiple * scale) for multiple in _SCALE_MULTIPLES]
+    return [SparseCandidate(each, chosen.gamma) for each in larger]
 
 
 def width_grid(X: Any, n_widths: int = _N_WIDTHS) -> list[float]:

@@ -1,20 +1,16 @@
-"""From the settings of a sparse model to its columns, prior, solver and design."""
+"""From the settings of a sparse model to its columns and its design."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .._component import resolve
-from .._protocols import Basis, Likelihood, Prior
+from .._protocols import Basis
 from ..basis import Monomials, WithConstant
 from ..design import Built, build_design
-from ..likelihoods import Binary
 from ..model.bases import kernel_basis
 from ..model.tasks import FitData
-from ..priors import REGISTRY as PRIORS
-from ..priors import GeneralizedGaussian, Jeffreys
-from ..priors import Prior as PriorComponent
-from ..solvers import Solver, choose_solver, rank_tolerance
+from ..solvers import rank_tolerance
+from .prior import has_free_intercept, may_drop_intercept, resolve_prior
 
 
 class PreparedDesign(NamedTuple):
@@ -22,38 +18,6 @@ class PreparedDesign(NamedTuple):
 
     built: Built
     n_columns: int
-
-
-class PriorAndSolver(NamedTuple):
-    """The prior as given, the prior with its defaults resolved, and the solver for it."""
-
-    unbound: Prior
-    bound: Prior
-    solver: Solver
-
-
-def resolve_prior(model: Any, n_columns: int) -> PriorAndSolver:
-    """Return prior and solver of a model with this many columns to choose from."""
-    unbound: Prior = resolve("prior", model.prior, PRIORS, PriorComponent)
-    labels = model._task.classifies
-    bound = unbound.bind(n_columns, kernel=model.kernel is not None, labels=labels)
-    return PriorAndSolver(unbound, bound, choose_solver(model.solver, bound))
-
-
-def has_free_intercept(model: Any) -> bool:
-    """Return whether the model has an intercept without a prior."""
-    return bool(model.fit_intercept and not model.penalize_intercept)
-
-
-def may_drop_intercept(model: Any, likelihood: Likelihood) -> bool:
-    """Return whether the intercept is left out where it gains less than the price of a kernel.
-
-    Only for classes, where a latent of zero means even odds, on kernels, and under a prior that learns
-    how sparse to be. In all other cases the objective is exactly the one that the settings name.
-    """
-    prior = resolve("prior", model.prior, PRIORS, PriorComponent)
-    classes = isinstance(likelihood, Binary) and isinstance(prior, Jeffreys | GeneralizedGaussian)
-    return has_free_intercept(model) and model.kernel is not None and classes
 
 
 def prepare_design(model: Any, data: FitData, tol: float | None = None) -> PreparedDesign:

@@ -9,22 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from scipy.special import gammaln
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._protocols import Index
 from ..judging.row_scores import ScoreRows
 from ..judging.trials import Data, Trial, Tried
-from ..linalg import ridge
 from ..model.tasks import FitData
 from ..priors import GeneralizedGaussian
 from ..solvers import Proximal
-from ..solvers.problem import floor_curvature
-from .base import SparseBayesBase
 from .candidates import SparseCandidate
-from .design import PreparedDesign, has_free_intercept, prepare_design
+from .design import PreparedDesign, prepare_design
+from .evidence import log_evidence
 
 # Precision of a candidate's fit, far below the differences between folds.
 _TOL_NATS_PER_ROW = 1e-4
@@ -38,14 +34,14 @@ _LASSO = Proximal(certify=False)
 class TryPath:
     """Fit the candidates of one width on one fold, and score them on the rows left out."""
 
-    template: SparseBayesBase
+    template: Any
     data: Data
     score: ScoreRows
 
     def __call__(self, path: Sequence[SparseCandidate], fold: tuple[Index, Index]) -> list[Tried | None]:
         """Return the results of those that run; the solution of one is the start of the next."""
         began = time.perf_counter()
-        template: Any = clone(self.template)
+        template = clone(self.template)
         if path[0].gamma is not None:
             template.set_params(gamma=path[0].gamma)
         held_in, held_out = _split(template, self.data, *fold)
@@ -69,7 +65,7 @@ class TryPath:
 
 
 def try_by_evidence(
-    template: SparseBayesBase, data: Data, priors: Sequence[GeneralizedGaussian]
+    template: Any, data: Data, priors: Sequence[GeneralizedGaussian]
 ) -> list[list[Trial]]:
     """Return a trial for each prior on all rows, scored by its evidence."""
     began = time.perf_counter()
@@ -85,39 +81,7 @@ def try_by_evidence(
     return trials
 
 
-def log_evidence(model: Any, fit_data: FitData, prepared: PreparedDesign) -> float:
-    r"""Return Laplace's log evidence of the kept columns, less the price of having chosen them.
-
-    :math:`\log p(y \mid w) + \sum_j\log p(w_j) + \tfrac k2\log 2\pi - \tfrac12\log|H| -
-    \log\binom pk`, with :math:`H = \Phi^T R\Phi + V^{-1}` of the touching Gaussians. A flat intercept
-    is the same for all and left out.
-    """
-    total, built = 0.0, prepared.built
-    outputs = zip(
-        fit_data.targets,
-        model.posteriors_,
-        model._columns,
-        model.likelihoods_,
-        model.priors_,
-        strict=True,
-    )
-    for y, posterior, columns, likelihood, prior in outputs:
-        active = np.flatnonzero(np.isin(built.basis.source, model.basis_.source[columns]))
-        design, w = built.design.keep(active), posterior.mean
-        b = posterior.intercept + float(built.centre[active] @ w)
-        f = design.matvec(w) + b
-        log_p, _, curvature = likelihood.evaluate(y, f)
-        r = fit_data.weight * floor_curvature(curvature)
-        variance = prior.variance(w**2)
-        answer = ridge(design, r, f, variance, intercept=has_free_intercept(model))
-        p, k = prepared.n_columns, w.size
-        ways = gammaln(p + 1) - gammaln(k + 1) - gammaln(p - k + 1) if k <= p else 0.0
-        volume = 0.5 * (k * np.log(2 * np.pi) + np.sum(np.log(variance)) - answer.log_det)
-        total += float(fit_data.weight @ log_p + prior.log_density(w) + volume - ways)
-    return total
-
-
-def _prepare(template: SparseBayesBase, data: Data) -> tuple[Any, FitData, PreparedDesign]:
+def _prepare(template: Any, data: Data) -> tuple[Any, FitData, PreparedDesign]:
     """Return a model that starts from its last solution, the validated rows and the design."""
     model: Any = clone(template).set_params(warm_start=True, tol=max(template.tol, _TOL_NATS_PER_ROW))
     fit_data = model._fit_data(*data)
@@ -138,7 +102,7 @@ def _solve(
         model._fit_rows(fit_data, prepared, scales)
 
 
-def _split(template: SparseBayesBase, data: Data, train: Index, test: Index) -> tuple[Data, Data]:
+def _split(template: Any, data: Data, train: Index, test: Index) -> tuple[Data, Data]:
     """Return the rows to fit and those to predict; of a precomputed kernel the columns too."""
     held_in, held_out = data.rows(train), data.rows(test)
     if template._precomputed:

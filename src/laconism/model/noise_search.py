@@ -1,4 +1,4 @@
-"""Searches that are repeated under a changed problem: with more noise, or without an intercept."""
+"""A search that is repeated with more noise where its fit interpolates the data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from ..laplace.mode import refit_by_degrees
 from ..laplace.signal_to_noise import expected_noise
 from ..likelihoods import Gaussian
 from ..solvers import Problem
-from ..solvers.intercept import needs_intercept, needs_intercept_at_once
 from .output import Fit, Search
 
 # Noise below this part of the target's variance may be an artefact of too many parameters.
@@ -86,14 +85,3 @@ def _residual_noise(problem: Problem, fit: Fit) -> float:
     latent = problem.keep(fit.active).latent(posterior.mean, posterior.intercept)
     likelihood: Any = refit_by_degrees(problem, fit.likelihood, latent, posterior.effective)
     return float(likelihood.noise)
-
-
-def drop_needless_intercept(search: Search, problem: Problem) -> Fit:
-    """Return the fit of a search without an intercept or, if the model needs one, with it."""
-    if needs_intercept_at_once(problem):
-        return search(problem)
-    without = search(replace(problem, intercept=False))
-    if not without.status.converged:
-        return without
-    needed = needs_intercept(problem, without.active, without.posterior.mean, without.prior)
-    return search(problem) if needed else without

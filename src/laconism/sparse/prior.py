@@ -1,0 +1,45 @@
+"""From the settings of a sparse model to its prior, its solver and what becomes of the intercept."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .._component import resolve
+from .._protocols import Likelihood, Prior
+from ..likelihoods import Binary
+from ..priors import REGISTRY as PRIORS
+from ..priors import GeneralizedGaussian, Jeffreys
+from ..priors import Prior as PriorComponent
+from ..solvers import Solver, choose_solver
+
+
+class PriorAndSolver(NamedTuple):
+    """The prior as given, the prior with its defaults resolved, and the solver for it."""
+
+    unbound: Prior
+    bound: Prior
+    solver: Solver
+
+
+def resolve_prior(model: Any, n_columns: int) -> PriorAndSolver:
+    """Return prior and solver of a model with this many columns to choose from."""
+    unbound: Prior = resolve("prior", model.prior, PRIORS, PriorComponent)
+    labels = model._task.classifies
+    bound = unbound.bind(n_columns, kernel=model.kernel is not None, labels=labels)
+    return PriorAndSolver(unbound, bound, choose_solver(model.solver, bound))
+
+
+def has_free_intercept(model: Any) -> bool:
+    """Return whether the model has an intercept without a prior."""
+    return bool(model.fit_intercept and not model.penalize_intercept)
+
+
+def may_drop_intercept(model: Any, likelihood: Likelihood) -> bool:
+    """Return whether the intercept is left out where it gains less than the price of a kernel.
+
+    Only for classes, where a latent of zero means even odds, on kernels, and under a prior that learns
+    how sparse to be. In all other cases the objective is exactly the one that the settings name.
+    """
+    prior = resolve("prior", model.prior, PRIORS, PriorComponent)
+    classes = isinstance(likelihood, Binary) and isinstance(prior, Jeffreys | GeneralizedGaussian)
+    return has_free_intercept(model) and model.kernel is not None and classes
