@@ -117,9 +117,8 @@ def _gap(lengths: Array) -> float | None:
     beyond = n - within
     between = np.searchsorted(lengths, _GAP_RATIO * lengths, side="right") - within
     share = between / np.maximum(np.minimum(within, beyond), 1)
-    share[(within < _MIN_LINKS_WITHIN * n) | (beyond < max(_MIN_LINKS_BETWEEN * n, _MIN_CLUSTERS))] = (
-        np.inf
-    )
+    too_few = (within < _MIN_LINKS_WITHIN * n) | (beyond < max(_MIN_LINKS_BETWEEN * n, _MIN_CLUSTERS))
+    share[too_few] = np.inf
     clearest = int(np.argmin(share))
     return float(lengths[clearest]) if share[clearest] <= _MAX_LINKS_IN_GAP else None
 

@@ -15,7 +15,7 @@ from .prior import has_free_intercept
 
 
 def log_evidence(model: Any, fit_data: FitData, prepared: PreparedDesign) -> float:
-    r"""Return Laplace's log evidence of the kept columns, less the logarithm of the number of subsets of that size.
+    r"""Return Laplace's log evidence of the kept columns, less the logarithm of the number of such sets.
 
     :math:`\log p(y \mid w) + \sum_j\log p(w_j) + \tfrac k2\log 2\pi - \tfrac12\log|H| -
     \log\binom pk`, with :math:`H = \Phi^T R\Phi + V^{-1}` of the touching Gaussians. A flat intercept
