@@ -83,20 +83,37 @@ def pictures():
 # ---- papers --------------------------------------------------------------------------------------
 
 
+NO_RESULTS = (
+    "*There are no results yet: `python -m experiments run all` repeats the papers' experiments "
+    "and writes what it finds to `experiments/results`.*"
+)
+
+
+def any_results(folder):
+    """Return whether there is something to show of the papers."""
+    return importlib.util.find_spec("experiments") is not None and any(folder.glob("*.csv"))
+
+
 def papers():
     """What the papers say and what is measured here, from the folder of experiments."""
     results = EXPERIMENTS / "results"
-    if importlib.util.find_spec("experiments") is None or not any(results.glob("*.csv")):
-        return (
-            "*There are no results yet: `python -m experiments run all` repeats the papers' experiments "
-            "and writes what it finds to `experiments/results`.*"
-        )
+    if not any_results(results):
+        return NO_RESULTS
+    from experiments._declare import names
+    from experiments._report import gather_all
+
+    return "\n".join(_paper(one, results / "figures") for one in gather_all(names(), results))
+
+
+def claims():
+    """How many claims of each paper hold, fail, or cannot be told."""
+    if not any_results(EXPERIMENTS / "results"):
+        return NO_RESULTS
     from experiments._declare import names
     from experiments._report import gather_all, summary_markdown
 
-    told = gather_all(names(), results)
-    summary = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", summary_markdown(told)) + "\n"
-    return "\n".join([summary, *(_paper(one, results / "figures") for one in told)])
+    table = summary_markdown(gather_all(names(), EXPERIMENTS / "results"))
+    return re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", table)  # the links are for the folder
 
 
 def _paper(told, folder):
@@ -151,6 +168,7 @@ TABLES = {
     **{name: getattr(tradeoffs, name) for name in tradeoffs.__all__},
     "bars": bars,
     "pictures": pictures,
+    "claims": claims,
     "papers": papers,
 }
 
