@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from .._component import is_name, is_positive
-from ..basis import KernelBasis
 from ..likelihoods import Gaussian
 from ..model.predictions import BinaryPredictions, GaussianPredictions
 from ..model.tasks import Labels, Values
-from .base import Asked, JCFOBase
-from .search import JointFit
+from .base import JCFOBase
 
 
 class JCFOClassifier(BinaryPredictions, JCFOBase):
@@ -162,20 +156,6 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def _rules(self) -> dict[str, tuple[bool, str]]:
-        switch = self.penalize_intercept
-        known = switch == "auto" or isinstance(switch, bool | np.bool_ | int)
-        rate = is_name(self.weight_rate, "auto") or is_positive(self.weight_rate)
-        return super()._rules() | {
-            "penalize_intercept": (known, "True, False or 'auto'"),
-            "weight_rate": (rate, "a positive number or 'auto'"),
-        }
-
-    def _penalises(self, outputs: int) -> bool:
-        if self.penalize_intercept == "auto":
-            return outputs == 1 and self.kernel == "rbf"
-        return super()._penalises(outputs)
-
 
 class JCFORegressor(GaussianPredictions, JCFOBase):
     r"""Kernel regression that finds its features while it finds its kernels.
@@ -281,11 +261,3 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         self.tol = tol
         self.random_state = random_state
         self.callbacks = callbacks
-
-    def _publish_joint(self, asked: Asked, found: Sequence[JointFit]) -> None:
-        super()._publish_joint(asked, found)
-        question = asked.questions[0]
-        basis = KernelBasis(self.kernel_, asked.X[asked.centres], asked.centres)
-        rows = (asked.X, question.targets[0], question.weight)
-        n_scales = int(np.count_nonzero(self.feature_scales_))
-        self.noise_variance_ = self._noise_variance(*rows, basis, n_scales)

@@ -1,4 +1,4 @@
-"""After features were selected: those that are not worth their price leave, others may come in."""
+"""Exchange of features: those that are not worth their price are dropped, others are added."""
 
 from __future__ import annotations
 
@@ -7,110 +7,128 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._protocols import Index
-from ..kernels import Stationary
-from .problem import Joint, JointProblem, project
-from .trials import ENOUGH, PATH, PROMISING, TRIAL, objective, of_features, quick, sharper
+from .._protocols import Array, Index
+from .problem import JointProblem, JointState
+from .starts import (
+    N_TRIED,
+    PATH_ITERATIONS,
+    TRIAL_ITERATIONS,
+    TRIAL_TOLERANCE,
+    by_objective,
+    sharpened_trials,
+    short_descent,
+    with_features,
+)
+from .weights import project
 
-# Part of the price of a feature that the end of a trial may be off.
-_OFF = 0.1
+# Error of the end of a trial that is accepted, as a part of the price of a feature.
+_TRIAL_ERROR_SHARE = 0.1
 
 
-class Few(NamedTuple):
-    """An answer of some of the features, and which they are."""
+class FeatureSubset(NamedTuple):
+    """The state of the problem with some of the features, and which they are."""
 
-    answer: Joint
+    state: JointState
     features: Index
 
 
-def exchange_features(question: JointProblem, strict: Joint, price: float) -> Few:
-    """Return the answer of features that are each worth their price, when no other one is.
+def exchange_features(problem: JointProblem, selected: JointState, price: float) -> FeatureSubset:
+    """Return features that are each worth their price, when no other one is.
 
     An l1 rate that keeps noise out shrinks so much that it may leave out what matters, and one that
-    does not lets noise in. So the features of a ``strict`` answer are only a beginning. Every step
-    lowers the objective plus the price of the features, so it ends.
+    does not lets noise in. So the features of a ``selected`` state, found at another rate, are only a
+    start. Every step lowers the objective plus the price of the features, so it ends.
     """
-    here = _dismiss(question, _beginning(question, strict), price)
-    while grown := _admit(question, here, price):
-        here = _dismiss(question, grown, price)
+    here = _drop_features(problem, _restrict(problem, selected), price)
+    while (grown := _add_step(problem, here, price)) is not None:
+        here = _drop_features(problem, grown, price)
     return here
 
 
-def _beginning(question: JointProblem, strict: Joint) -> Few:
-    """Return the answer with the features of a stricter one, which may have none."""
-    kept = np.flatnonzero(strict.theta)
-    if strict.empty:  # but for an intercept, which may be a kernel of no width
-        nothing = project(question, np.zeros_like(strict.theta), tol=ENOUGH)
-        return Few(replace(nothing, theta=np.zeros(0)), kept[:0])
-    part, theta = of_features(question, kept), strict.theta[kept]
-    starts = [quick(part, theta, TRIAL)]
-    if isinstance(part.kernel, Stationary):  # smooth and sharp are optima of their own
-        starts += sharper(part, theta)
-    # What a trial gains must be due to its features, not to a beginning that had not ended.
-    return Few(quick(part, min(starts, key=objective).theta, PATH), kept)
+def _restrict(problem: JointProblem, selected: JointState) -> FeatureSubset:
+    """Return the state with the selected features only; there may be none."""
+    kept = np.flatnonzero(selected.theta)
+    if selected.empty:  # a kernel with all scales zero may stand for the intercept
+        nothing = project(problem, np.zeros_like(selected.theta), tol=TRIAL_TOLERANCE)
+        return FeatureSubset(replace(nothing, theta=np.zeros(0)), kept[:0])
+    part, theta = with_features(problem, kept), selected.theta[kept]
+    trials = [short_descent(part, theta, TRIAL_ITERATIONS)]
+    if part.on_distances:  # smooth and sharp models are different local minima
+        trials += sharpened_trials(part, theta)
+    # Longer than a trial, so that what a later trial gains is due to its features.
+    best = min(trials, key=by_objective).theta
+    return FeatureSubset(short_descent(part, best, PATH_ITERATIONS), kept)
 
 
-def _dismiss(question: JointProblem, here: Few, price: float) -> Few:
-    """Return the answer without the features that it can do without; the last one stays."""
+def _drop_features(problem: JointProblem, here: FeatureSubset, price: float) -> FeatureSubset:
+    """Return the subset without the features that are not worth their price; the last one stays."""
     while here.features.size > 1:
-        less = _without_the_least(question, here, price)
-        if less is None:
+        fewer = _drop_step(problem, here, price)
+        if fewer is None:
             break
-        here = less
+        here = fewer
     return here
 
 
-def _without_the_least(question: JointProblem, here: Few, price: float) -> Few | None:
-    """Return the answer without the features that are needed least, or None if all are needed.
+def _drop_step(problem: JointProblem, here: FeatureSubset, price: float) -> FeatureSubset | None:
+    """Return the subset without its least important features, or None if all are worth their price.
 
-    Half of them go at once, or fewer, where they are not worth the price of one together. Not all that
-    are cheap: the others take over what the first ones said, and are cheap no more.
+    Half of them are dropped at once, or fewer, if together they are not worth the price of one. Not all
+    that are cheap alone: of correlated features one must stay.
     """
-    (answer, features), alone = here, []
+    (state, features), objectives = here, []
     for k in range(features.size):
-        part = of_features(question, np.delete(features, k))
-        alone.append(project(part, np.delete(answer.theta, k), answer.outputs, ENOUGH).value)
-    order, count = np.argsort(alone, kind="stable"), features.size // 2
-    while count:
-        left = np.sort(order[count:])
-        part, tol = of_features(question, features[left]), _tolerance(answer, price)
-        limit = answer.value + price
-        less = quick(part, answer.theta[left], TRIAL, tol, warm=answer.outputs, below=limit)
-        if less.value < limit and not less.empty:
-            return Few(less, features[left])
-        count //= 2
+        part = with_features(problem, np.delete(features, k))
+        without = project(part, np.delete(state.theta, k), state.outputs, TRIAL_TOLERANCE)
+        objectives.append(without.value)
+    order, n_dropped = np.argsort(objectives, kind="stable"), features.size // 2
+    while n_dropped:
+        left = np.sort(order[n_dropped:])
+        limit = state.value + price
+        fewer = _trial(problem, here, features[left], state.theta[left], price, limit)
+        if fewer.value < limit and not fewer.empty:
+            return FeatureSubset(fewer, features[left])
+        n_dropped //= 2
     return None
 
 
-def _admit(question: JointProblem, here: Few, price: float) -> Few | None:
-    """Return the answer with the feature that is worth the most, or None if none is worth its price."""
-    answer, best = here.answer, None
-    lowest = answer.value - price
-    for feature in _wanted(question, here):
+def _add_step(problem: JointProblem, here: FeatureSubset, price: float) -> FeatureSubset | None:
+    """Return the subset with the best further feature, or None if none is worth its price."""
+    state, best = here.state, None
+    lowest = state.value - price
+    for feature in _promising_features(problem, here):
         features = np.append(here.features, feature)
-        theta = np.append(answer.theta, answer.theta.min(initial=1.0))
-        part, tol = of_features(question, features), _tolerance(answer, price)
-        trial = quick(part, theta, TRIAL, tol, warm=answer.outputs, below=lowest)
+        theta = np.append(state.theta, state.theta.min(initial=1.0))
+        trial = _trial(problem, here, features, theta, price, lowest)
         if trial.value < lowest:
-            best, lowest = Few(trial, features), trial.value
+            best, lowest = FeatureSubset(trial, features), trial.value
     return best
 
 
-def _wanted(question: JointProblem, here: Few) -> list[int]:
-    """Return a few features that go with what is left to explain: in a line, or by their scale."""
-    theta, outputs = np.zeros(question.X.shape[1]), here.answer.outputs
-    theta[here.features] = here.answer.theta
-    size = np.sqrt(question.weight @ question.X**2)
-    left = np.array([question.weight * output.slope for output in outputs])
-    line = np.linalg.norm(left @ question.X, axis=0) / np.where(size > 0, size, np.inf)
-    wanted: list[int] = []
-    for score in (line, -question.slope(theta, outputs)):
+def _trial(
+    problem: JointProblem,
+    here: FeatureSubset,
+    features: Index,
+    theta: Array,
+    price: float,
+    below: float,
+) -> JointState:
+    """Return a trial with these features, near enough to its end to be compared with the price."""
+    part, state = with_features(problem, features), here.state
+    tol = min(TRIAL_TOLERANCE, _TRIAL_ERROR_SHARE * price / max(1.0, abs(state.value)))
+    return short_descent(part, theta, TRIAL_ITERATIONS, tol, warm=state.outputs, below=below)
+
+
+def _promising_features(problem: JointProblem, here: FeatureSubset) -> list[int]:
+    """Return the features with the largest correlations with the residuals or gradients in the scales."""
+    theta, outputs = np.zeros(problem.X.shape[1]), here.state.outputs
+    theta[here.features] = here.state.theta
+    size = np.sqrt(problem.weight @ problem.X**2)
+    residuals = np.array([problem.weight * output.slope for output in outputs])
+    correlation = np.linalg.norm(residuals @ problem.X, axis=0) / np.where(size > 0, size, np.inf)
+    promising: list[int] = []
+    for score in (correlation, -problem.scale_gradient(theta, outputs)):
         score[here.features] = -np.inf
-        best = np.argsort(-score, kind="stable")[:PROMISING]
-        wanted += [int(k) for k in best if score[k] > 0 and k not in wanted]
-    return wanted
-
-
-def _tolerance(answer: Joint, price: float) -> float:
-    """Return the relative gain at which a trial is near enough to its end to be judged."""
-    return min(ENOUGH, _OFF * price / max(1.0, abs(answer.value)))
+        best = np.argsort(-score, kind="stable")[:N_TRIED]
+        promising += [int(k) for k in best if score[k] > 0 and k not in promising]
+    return promising

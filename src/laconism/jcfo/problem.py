@@ -1,24 +1,63 @@
-"""What a joint model is asked: the kernel of scaled features, its derivatives, and the targets."""
+"""The joint problem: targets, the kernel of scaled features with its derivatives, and the objective.
+
+    F(w, theta) = -sum_i weight_i log p(y_i | f_i) + weight_rate |w|_1 + scale_rate sum(theta)
+
+With Gaussian noise of standard deviation ``s`` the first penalty is ``weight_rate |w|_1 / s``, so that the
+noise can be estimated with the weights.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from .._protocols import Array, Index, Likelihood
 from ..kernels import Stationary
 from ..kernels._pairwise import dot_products, squared_distances
 from ..likelihoods import Gaussian
 from ..linalg import row_blocks
-from .weights import Weights, best_weights
 
-# Step of the complex-step derivative: its square is lost, so the derivative is exact.
-_COMPLEX = 1e-30
+# Step of the complex-step derivative: its square underflows, so the derivative is exact.
+_COMPLEX_STEP = 1e-30
+
+
+@dataclass(frozen=True)
+class OutputWeights:
+    """Weights and intercept of one output, with the log-likelihood's derivatives at its latent."""
+
+    w: Array
+    b: float
+    f: Array
+    likelihood: Likelihood
+    slope: Array  # of the log-likelihood in f
+    curvature: Array  # minus its second derivative
+    value: float  # minus the log posterior
+
+
+@dataclass(frozen=True)
+class JointState:
+    """One point of the search: scales, the weights of every output, and the objective."""
+
+    theta: Array
+    outputs: list[OutputWeights]
+    value: float
+    evaluations: int = 0
+    values: Sequence[float] = ()  # the objective after each iteration
+    converged: bool = False
+    violation: float = np.inf  # of the optimality conditions, in units of the rates
+    stopped: bool = False  # by a callback
+
+    @property
+    def empty(self) -> bool:
+        """Whether no kernel or no feature is left."""
+        return not any(output.w.any() for output in self.outputs) or not self.theta.any()
+
+
+StateCallback = Callable[[JointState], object]
 
 
 @dataclass(frozen=True)
@@ -44,143 +83,118 @@ class JointProblem:
         """Number of columns of the design, the constant included."""
         return int(self.centres.shape[0]) + int(self.constant)
 
-    def _scaled(self, theta: Array, centres: Array) -> tuple[Array, Array]:
-        used = np.flatnonzero(theta)  # the others might as well not exist, but one must
-        used = used if used.size else np.arange(1)
-        root = np.sqrt(theta[used])
-        return self.X[:, used] * root, centres[:, used] * root
+    @property
+    def on_distances(self) -> bool:
+        """Whether the kernel is one of distances, not of inner products."""
+        return isinstance(self.kernel, Stationary)
+
+    @cached_property
+    def estimates_noise(self) -> bool:
+        """Whether the noise of a regression is estimated too."""
+        return isinstance(self.likelihood, Gaussian) and self.likelihood.estimate
+
+    # ---- the design -----------------------------------------------------------------------
 
     def columns(self, theta: Array, kept: Index | None = None) -> Array:
         """Return the design matrix under these scales, or some columns of it."""
         constant = self.constant and (kept is None or 0 in kept)
-        C = self.centres if kept is None else self.centres[self.kernels(kept)]
+        C = self.centres if kept is None else self.centres[self.centres_of(kept)]
         if not C.shape[0]:
             return np.ones((self.X.shape[0], int(constant)))
         K = np.asarray(self.kernel(*self._scaled(theta, C)))
         return np.column_stack([np.ones(K.shape[0]), K]) if constant else K
 
-    def kernels(self, kept: Index) -> Index:
-        """Return which centres these columns have, the constant left out."""
+    def centres_of(self, kept: Index) -> Index:
+        """Return which centres these columns have; the constant has none."""
         return kept[kept > 0] - 1 if self.constant else kept
 
-    def slope(self, theta: Array, outputs: Sequence[Weights]) -> Array:
+    def profile_derivatives(self, theta: Array, which: Index) -> tuple[Array, Array]:
+        """Return first and second derivative of the profile at each row and these centres."""
+        t = self._profile_argument(theta, self.centres[which])
+        first = self.kernel.profile_slope(t)
+        second = np.imag(self.kernel.profile_slope(t + 1j * _COMPLEX_STEP)) / _COMPLEX_STEP
+        return np.asarray(first), np.asarray(second)
+
+    def feature_terms(self, which: Index, features: Index) -> Iterator[Array]:
+        """Yield ``s_ijk`` of these features, one centre j after the other."""
+        A = self.X[:, features]
+        for centre in self.centres[np.ix_(which, features)]:
+            yield (A - centre) ** 2 if self.on_distances else A * centre
+
+    def _scaled(self, theta: Array, centres: Array) -> tuple[Array, Array]:
+        used = np.flatnonzero(theta)
+        used = used if used.size else np.arange(1)  # kernels need at least one feature
+        root = np.sqrt(theta[used])
+        return self.X[:, used] * root, centres[:, used] * root
+
+    def _profile_argument(self, theta: Array, centres: Array) -> Array:
+        pair = self._scaled(theta, centres)
+        return squared_distances(*pair) if self.on_distances else dot_products(*pair)
+
+    # ---- the objective --------------------------------------------------------------------
+
+    def latent_rate(self, likelihood: Likelihood) -> float:
+        """Return the price of a weight in the units of the latent."""
+        if isinstance(likelihood, Gaussian):
+            return float(self.weight_rate / np.sqrt(likelihood.noise))
+        return float(self.weight_rate)
+
+    def output_at(self, y: Array, w: Array, b: float, f: Array, likelihood: Likelihood) -> OutputWeights:
+        """Return one output's objective and its derivatives at these weights."""
+        log_p, slope, curvature = likelihood.evaluate(y, f)
+        penalty = self.latent_rate(likelihood) * float(np.abs(w).sum())
+        return OutputWeights(w, b, f, likelihood, slope, curvature, penalty - float(self.weight @ log_p))
+
+    def state(self, theta: Array, outputs: list[OutputWeights]) -> JointState:
+        """Return the point of the search at these scales and weights."""
+        value = self.scale_rate * float(theta.sum()) + sum(output.value for output in outputs)
+        return JointState(theta, outputs, value)
+
+    def scale_gradient(self, theta: Array, outputs: Sequence[OutputWeights]) -> Array:
         """Return the gradient in the scales at fixed weights: eq. (18) of [JCFO]."""
         gradient = np.full(theta.size, self.scale_rate)
         for output in outputs:
-            gradient -= self.pull(theta, output.w, self.weight * output.slope)
+            gradient -= self.latent_scale_gradient(theta, output.w, self.weight * output.slope)
         return gradient
 
-    def pull(self, theta: Array, w: Array, g: Array) -> Array:
+    def latent_scale_gradient(self, theta: Array, w: Array, g: Array) -> Array:
         """Return ``sum_ij g_i w_j dK_ij / dtheta_k`` by matrix products, in blocks of features."""
         w = w[int(self.constant) :]
         which, gradient = np.flatnonzero(w), np.zeros(theta.size)
         if not which.size:
             return gradient
         C = self.centres[which]
-        S = self.kernel.profile_slope(self._inner(theta, C)) * (g[:, None] * w[which])
-        for features in row_blocks(theta.size, self.X.shape[0]):
-            A, B = self.X[:, features], C[:, features]
+        S = self.kernel.profile_slope(self._profile_argument(theta, C)) * (g[:, None] * w[which])
+        for block in row_blocks(theta.size, self.X.shape[0]):
+            A, B = self.X[:, block], C[:, block]
             part = np.einsum("ik,ik->k", A, S @ B)
-            if self._distances:  # (x - c)^2, expanded so that no n x m x p array appears
+            if self.on_distances:  # (x - c)^2, expanded so that no n x m x p array appears
                 part = S.sum(axis=1) @ A**2 + S.sum(axis=0) @ B**2 - 2 * part
-            gradient[features] = part
+            gradient[block] = part
         return gradient
 
-    def derivatives(self, theta: Array, which: Index) -> tuple[Array, Array]:
-        """Return first and second derivative of the profile at each row and these centres."""
-        t = self._inner(theta, self.centres[which])
-        first = self.kernel.profile_slope(t)
-        second = np.imag(self.kernel.profile_slope(t + 1j * _COMPLEX)) / _COMPLEX
-        return np.asarray(first), np.asarray(second)
+    # ---- optimality -----------------------------------------------------------------------
 
-    def statistics(self, which: Index, features: Index) -> Iterator[Array]:
-        """Yield ``s_ijk`` of these features, one centre j after the other."""
-        A = self.X[:, features]
-        for centre in self.centres[np.ix_(which, features)]:
-            yield (A - centre) ** 2 if self._distances else A * centre
-
-    def _inner(self, theta: Array, centres: Array) -> Array:
-        pair = self._scaled(theta, centres)
-        return squared_distances(*pair) if self._distances else dot_products(*pair)
-
-    @property
-    def _distances(self) -> bool:
-        return isinstance(self.kernel, Stationary)
-
-    @cached_property
-    def learns_noise(self) -> bool:
-        """Whether the noise of a regression is to be found too."""
-        return isinstance(self.likelihood, Gaussian) and self.likelihood.estimate
-
-    def residual(self, theta: Array, outputs: Sequence[Weights]) -> float:
-        """Return the largest violation of the conditions of optimality, in units of the rates."""
+    def violation(self, theta: Array, outputs: Sequence[OutputWeights]) -> float:
+        """Return the largest violation of the optimality conditions, in units of the rates."""
         Phi = self.columns(theta)
-        slope = self.slope(theta, outputs) / self.scale_rate
+        slope = self.scale_gradient(theta, outputs) / self.scale_rate
         worst = float(np.where(theta > 0, np.abs(slope), np.maximum(-slope, 0.0)).max())
         for output in outputs:
             g = Phi.T @ (self.weight * output.slope)
-            worst = max(worst, output.violation(self, g))
+            worst = max(worst, self.weight_violation(output, g))
         return worst
 
-    def joint(self, theta: Array, outputs: list[Weights]) -> Joint:
-        """Return where the search stands with these scales and weights."""
-        value = self.scale_rate * float(theta.sum()) + sum(output.value for output in outputs)
-        return Joint(theta, outputs, value)
+    def weight_violation(self, output: OutputWeights, g: Array) -> float:
+        """Return the violation of one output's weights and intercept.
 
-
-@dataclass
-class Joint:
-    """Where the search stands: scales, the weights of every output, and the objective."""
-
-    theta: Array
-    outputs: list[Weights]
-    value: float
-    evaluations: int = 0
-    values: list[float] = field(default_factory=list)
-    converged: bool = False
-    residual: float = np.inf
-    stopped: bool = False  # by a callback
-
-    @property
-    def empty(self) -> bool:
-        """Whether it has found nothing to say."""
-        return not any(output.w.any() for output in self.outputs) or not self.theta.any()
-
-
-def project(
-    question: JointProblem, theta: Array, warm: Sequence[Weights] | None = None, tol: float = 1e-8
-) -> Joint:
-    """Return the best weights for these scales, and ``phi(theta)``."""
-    Phi = question.columns(theta)
-    outputs = [
-        best_weights(question, Phi, y, None if warm is None else warm[k], tol)
-        for k, y in enumerate(question.targets)
-    ]
-    return question.joint(theta, outputs)
-
-
-Callback = Callable[[Joint], object]
-
-
-def descend(
-    value_and_slope: Callable[[Array], tuple[float, Array]],
-    start: Array,
-    options: dict[str, Any],
-    callback: Callable[[Any], None] | None = None,
-) -> tuple[Array, bool]:
-    """Minimise over numbers that are not negative; zeros come out exact.
-
-    L-BFGS-B may miss its bounds by a rounding, and a scale of -5e-32 has no root.
-    """
-    anything: Any = minimize  # its overloads do not know a function that returns both
-    found = anything(
-        lambda x: value_and_slope(np.maximum(x, 0.0)),
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0.0, None)] * start.size,
-        callback=callback,
-        options=options,
-    )
-    # A line search that finds nothing lower has reached the last digit.
-    return np.maximum(found.x, 0.0), bool(found.success) or "ABNORMAL" in str(found.message)
+        ``g`` is the log-likelihood's derivative in each weight. The intercept counts in standard errors.
+        """
+        g = g / self.latent_rate(output.likelihood)
+        at_zero = np.maximum(np.abs(g) - 1, 0.0)
+        off = np.where(output.w != 0, np.abs(g - np.sign(output.w)), at_zero)
+        worst = float(off.max(initial=0.0))
+        if self.intercept:
+            information = max(float(self.weight @ output.curvature), np.finfo(float).tiny)
+            worst = max(worst, abs(float(self.weight @ output.slope)) / np.sqrt(information))
+        return worst

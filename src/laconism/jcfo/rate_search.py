@@ -7,28 +7,28 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 
 from .._component import is_name, is_positive, is_rate
 from .._protocols import Array, Index
-from ..judging.calibrate import best_variance_factor
 from ..judging.folds import draw_folds
-from ..judging.race import BEHIND_LEADER, Candidate, Race
-from ..judging.row_scores import Scoring
+from ..judging.race import Candidate, drop_dominated, is_behind
+from ..judging.row_scores import Scoring, best_variance_factor
 from ..judging.trials import Data, Trial, Tried
 from ..model.callbacks import check_callbacks
-from ..model.search import CVSearch, Winner, choose
+from ..model.search import CVSearch
 from ..model.threads import one_blas_thread
-from ..model.validation import check_values
 from ..solvers import Record
-from .base import Asked
-from .search import JointFit, Settings, follow, no_callback, relax
+from ..sparse.candidates import check_values
+from .prepare import PreparedData
+from .search import JointFit, SearchSettings, path, relax
 
 # Parts of the rate that leaves out what noise alone would bring, at which features are selected: of
 # kernels of distances, and of inner products, of whose rate they are roots.
@@ -64,9 +64,14 @@ class Rates(NamedTuple):
 
 @dataclass(eq=False)
 class JCFOCandidate(Candidate):
-    """Rates of weights and scales."""
+    """Rates, and by how many nats a row they have to be better than others."""
 
     rates: Rates
+    handicap: float
+
+    def log_p(self, factors: Array) -> Array:
+        """Return what it says of all rows so far, less its handicap."""
+        return super().log_p(factors) - self.handicap
 
 
 class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
@@ -77,76 +82,84 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
     weight_rates: Any
     scale_rates: Any
 
-    _size_name = "features"
+    _counted = "features"
 
     def _template(self) -> Any:
         own, theirs = self.get_params(deep=False), self._estimator._get_param_names()
         shared = set(own) & set(theirs) - {"callbacks"}
         return clone(self._estimator(**{name: own[name] for name in shared}))
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        """Make the candidates, try them, choose, refit and publish."""
-        data, template = self._validate(X, y, sample_weight), self._template()
-        asked: Asked = template._ask(template._fit_data(*data))  # validates everything but the grid
-        grid = self._grid(asked)
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> float:
+        """Choose and fit; return what the variances of the chosen model are to be multiplied by."""
+        callbacks = check_callbacks(self.callbacks)
+        data, template = self._rows(X, y, sample_weight), self._template()
+        prepared: PreparedData = template._prepare(template._fit_data(*data))  # checks all but the grid
+        grid = self._grid(prepared)
+        folds, judge = draw_folds(self.cv, data, groups, self._classifies), self._judge(template)
         handicap = self._handicap(grid, float(data.weight.sum()))
-        candidates = [
-            JCFOCandidate(rates, handicap=price) for rates, price in zip(grid, handicap, strict=True)
-        ]
-        race = self._race(template, data, groups)
-        with one_blas_thread():
-            race.run([candidates])
-        found = [race.trials(candidate) for candidate in candidates]
-        best = choose(found, handicap=handicap, one_standard_error=self.one_standard_error)
+        runners = [JCFOCandidate(rates, price) for rates, price in zip(grid, handicap, strict=True)]
         began = time.perf_counter()
-        with one_blas_thread():
-            model = self._refit(template, asked, grid, grid[best])
-        winner = Winner(model, time.perf_counter() - began)
-        self._publish_search([rates.params for rates in grid], found, best, winner)
-
-    def _race(self, template: Any, data: Data, groups: Any) -> Race[JCFOCandidate]:
-        """Return the race over the folds."""
-        scoring = self._resolve_scoring(template)
-        folds = draw_folds(self.cv, data, groups, self._classifies)
-        drops = self.race and scoring.by_rows
-        return Race(
-            partial(_try_fold, template, data, scoring, drops),
-            rounds=rounds(folds) if drops else [folds],
-            weights=[float(data.weight[test].sum()) for _, test in folds],
-            scoring=scoring,
-            drops=drops,
-            required=None if self.one_standard_error else 0.0,
-            n_jobs=self.n_jobs,
-            unseen_nats=_UNSEEN,
-            on_fold=self._reporter(scoring.factors),
-        )
-
-    def _reporter(self, factors: Array) -> Callable[[int, Sequence[Tried]], None]:
-        """Return the function that reports the best candidate of each fold to the callbacks."""
-        callbacks, began = check_callbacks(self.callbacks), time.perf_counter()
 
         def report(fold: int, tried: Sequence[Tried]) -> None:
             scores = [
-                each.scores.scores()[best_variance_factor([each.scores], factors)] for each in tried
+                each.said.scores()[best_variance_factor([each.said], judge.factors)] for each in tried
             ]
             best, seconds = int(np.argmax(scores)), time.perf_counter() - began
             record = Record(fold, float(scores[best]), int(tried[best].trial.kept), seconds)
             for callback in callbacks:
                 callback(record)
 
-        return report
+        with one_blas_thread():
+            self._race(template, data, folds, judge, runners, report)
+        found = [runner.trials(judge.factors, len(folds)) for runner in runners]
+        self._choose([rates.params for rates in grid], found, handicap=handicap)
+        began = time.perf_counter()
+        with one_blas_thread():
+            self.best_estimator_ = self._refit(template, X, data, grid)
+        self.refit_time_ = time.perf_counter() - began
+        self.n_iter_ = self.best_estimator_.n_iter_
+        factor: float = found[self.best_index_][0].factor
+        return factor
 
-    def _grid(self, asked: Asked) -> list[Rates]:
+    def _race(
+        self,
+        template: Any,
+        data: Data,
+        folds: Sequence[tuple[Index, Index]],
+        judge: Scoring,
+        runners: Sequence[JCFOCandidate],
+        report: Callable[[int, Sequence[Tried]], None],
+    ) -> None:
+        """Try the candidates on the folds; who will not be chosen, as these tell, sees no more."""
+        thins, done = self.race and judge.by_rows, 0
+        total = float(sum(data.weight[test].sum() for _, test in folds))
+        allowed = None if self.one_standard_error else 0.0
+        with Parallel(n_jobs=self.n_jobs, return_as="generator") as workers:
+            for together in rounds(folds) if thins else [folds]:
+                # As they are now: what one fold of a round finds is no matter of the others.
+                fresh = [replace(runner, tried=[]) for runner in runners]
+                jobs = (delayed(_fold)(template, data, each, fresh, judge, thins) for each in together)
+                for tried in workers(jobs):
+                    done += 1
+                    for runner, each in zip(runners, tried, strict=True):
+                        runner.runs = runner.runs and bool(each)
+                        runner.tried += each if runner.runs else []
+                    report(done, [*chain(*tried)])
+                if thins and done < len(folds):
+                    on = [runner for runner in runners if runner.runs]
+                    drop_dominated(on, judge.factors, total, allowed, _UNSEEN)
+
+    def _grid(self, prepared: PreparedData) -> list[Rates]:
         """Return the candidates, along each path in the order in which one is the start of the next."""
         grid = []
-        question = asked.questions[0]
+        problem = prepared.problems[0]
         for scale in check_values(self, "scale_rates"):
             if not (is_name(scale, "auto") or is_rate(scale)):
                 raise ValueError(
                     f"scale_rates must be positive numbers or 'auto' (up to 1e100), got {scale!r}."
                 )
             if is_name(self.selection_rates, "auto"):
-                at = asked.at_rates(question.weight_rate, _number(scale, question.scale_rate))
+                at = prepared.at_rates(problem.weight_rate, _number(scale, problem.scale_rate))
                 parts = _DISTANCES if self.kernel == "rbf" else _PRODUCTS
                 selection = [at.selection_rate(part) for part in parts]
             else:
@@ -172,18 +185,13 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
             return np.zeros(len(grid))
         return _STEP * steps(grid) / rows
 
-    def _refit(self, template: Any, asked: Asked, grid: list[Rates], best: Rates) -> Any:
+    def _refit(self, template: Any, X: Any, data: Data, grid: list[Rates]) -> Any:
         """Return the chosen model on all rows, reached along the path that the folds took."""
-        model = clone(template).set_params(**best.params)
-        for name in ("n_features_in_", "feature_names_in_", "classes_", "_rows"):
-            if hasattr(template, name):
-                setattr(model, name, getattr(template, name))
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(model, name, getattr(self, name))
-        alone = [JCFOCandidate(rates, runs=rates == best) for rates in grid]
-        ((_, found),) = walk(model, asked, alone)
-        model._publish_joint(asked, found)
+        model, best = clone(template).set_params(**self.best_params_), grid[self.best_index_]
+        prepared = model._prepare(model._fit_data(X, data.y, data.weight))
+        alone = [JCFOCandidate(rates, 0.0, runs=rates == best) for rates in grid]
+        ((_, fits),) = walk(model, prepared, alone)
+        model._publish_fits(prepared, fits)
         return model
 
     # ---- what the chosen model offers ---------------------------------------------------------
@@ -227,7 +235,7 @@ def rounds(folds: Sequence[Any]) -> list[Sequence[Any]]:
 
 
 def walk(
-    model: Any, asked: Asked, runners: Sequence[JCFOCandidate]
+    model: Any, prepared: PreparedData, runners: Sequence[JCFOCandidate]
 ) -> Iterator[tuple[JCFOCandidate, list[JointFit]]]:
     """Yield each candidate that runs with its answers; who stops meanwhile is left out.
 
@@ -236,13 +244,13 @@ def walk(
     same features, and go on to the same answers, which are looked for once. Of candidates that do not
     run only the way to others is walked.
     """
-    settings, default = model._settings(asked), asked.questions[0].scale_rate
+    settings, default = model._search_settings(prepared), prepared.problems[0].scale_rate
     for scale in dict.fromkeys(runner.rates.scale for runner in runners if runner.runs):
         mine = [runner for runner in runners if runner.rates.scale == scale]
         last = max(place for place, runner in enumerate(mine) if runner.runs)
         strict = list(dict.fromkeys(runner.rates.selection for runner in mine[: last + 1]))
-        at = asked.at_rates(1.0, _number(scale, default))
-        paths = [follow(question, asked.few, settings, strict) for question in at.questions]
+        at = prepared.at_rates(1.0, _number(scale, default))
+        paths = [path(problem, settings, strict) for problem in at.problems]
         known: dict[Any, JointFit] = {}
         for rate, found in zip(strict, zip(*paths, strict=True), strict=True):
             answers = list(found)
@@ -257,47 +265,47 @@ def walk(
 
 
 def _relaxed(
-    asked: Asked, settings: Settings, before: Sequence[JointFit], rate: float, known: dict[Any, JointFit]
+    prepared: PreparedData, settings: SearchSettings, before: Sequence[JointFit], rate: float, known: dict[Any, JointFit]
 ) -> list[JointFit]:
     """Return the answers at a lower price of a weight, where they are not known."""
     answers = []
-    questions = asked.at_rates(rate, asked.questions[0].scale_rate).questions
-    for which, (question, each) in enumerate(zip(questions, before, strict=True)):
-        key = (which, rate, (each.answer.theta > 0).tobytes())
+    problems = prepared.at_rates(rate, prepared.problems[0].scale_rate).problems
+    for which, (problem, each) in enumerate(zip(problems, before, strict=True)):
+        key = (which, rate, (each.state.theta > 0).tobytes())
         if key not in known:
-            price = asked.feature_price
-            known[key] = relax(question, asked.few, settings, no_callback, each, price)
+            price = prepared.feature_price
+            known[key] = relax(problem, settings, None, each, price)
         answers.append(known[key])
     return answers
 
 
-def _try_fold(
+def _fold(
     template: Any,
     data: Data,
-    scoring: Scoring,
-    drops: bool,
-    candidates: Sequence[JCFOCandidate],
     fold: tuple[Index, Index],
-) -> list[Tried | None]:
-    """Return the results of one fold; screening sees its training rows only."""
+    runners: Sequence[JCFOCandidate],
+    judge: Scoring,
+    thins: bool,
+) -> list[list[Tried]]:
+    """Return what comes of the candidates on one fold; screening, too, sees its training rows alone."""
     train, test = fold
     held_in, held_out = data.rows(train), data.rows(test)
-    model, runners = clone(template), [replace(each, tried=[]) for each in candidates]
+    model, runners = clone(template), [replace(runner, tried=[]) for runner in runners]
     began = time.perf_counter()
-    asked = model._ask(model._fit_data(*held_in))
-    for runner, found in walk(model, asked, runners):
+    prepared = model._prepare(model._fit_data(*held_in))
+    for runner, found in walk(model, prepared, runners):
         with warnings.catch_warnings():  # a candidate need not converge to be judged
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model._publish_joint(asked, found)
+            model._publish_fits(prepared, found)
         fitted = time.perf_counter()
-        scores = scoring.score(model, *held_out)
+        said = judge.hear(model, *held_out)
         now = time.perf_counter()
         trial = Trial(math.nan, int(model._support.sum()), fitted - began, now - fitted)
-        runner.tried.append(Tried(scores, trial, []))
-        if drops:
-            _go_no_lower(runner, runners, scoring.factors)
+        runner.tried.append(Tried(said, trial, []))
+        if thins:
+            _go_no_lower(runner, runners, judge.factors)
         began = now
-    return [runner.tried[0] if runner.tried else None for runner in runners]
+    return [runner.tried for runner in runners]
 
 
 def _go_no_lower(runner: JCFOCandidate, runners: Sequence[JCFOCandidate], factors: Array) -> None:
@@ -309,7 +317,7 @@ def _go_no_lower(runner: JCFOCandidate, runners: Sequence[JCFOCandidate], factor
     place = same.index(runner)
     if not (place and same[place - 1].tried):
         return
-    before, now = (each.log_density(factors) for each in (same[place - 1], runner))
-    if BEHIND_LEADER.prefers(before - now, runner.scores[0].weight, _UNSEEN):
+    before, now = (Candidate.log_p(each, factors) for each in (same[place - 1], runner))
+    if is_behind(before - now, runner.said[0].weight, unseen=_UNSEEN):
         for lower in same[place + 1 :]:
             lower.runs = False

@@ -1,4 +1,18 @@
-"""Where a joint search starts: several trials through few kernels, and the best goes on."""
+"""The search of a joint model, from the first scales to the last digit.
+
+1. Start: ``initial_scales``, or those of the best of several short trials (``starts``).
+2. Solve: variable projection or the paper's EM from there (``solve_from``).
+3. Restart: if no feature is left, once more from a path that ascends from lower rates.
+
+Without a selection rate that is all. With one, ``search`` goes on:
+
+4. The steps above happen at the selection rate, which keeps few features, and shrinks them.
+5. Exchange: features not worth their price are dropped, others are added (``feature_exchange``). A second
+   exchange begins with the features of a trial at the final rate, and the better end counts.
+6. Relax: with these features only, solve at the final rate (``relax``).
+
+A cross-validation follows ascending selection rates, each solution the start of the next (``path``).
+"""
 
 from __future__ import annotations
 
@@ -9,197 +23,188 @@ from typing import Any
 
 import numpy as np
 
+from .._component import unknown
 from .._protocols import Array, Index
-from ..kernels import Linear, Polynomial
+from ..kernels import Linear
 from ..solvers import Record
 from .em import expectation_maximisation
 from .feature_exchange import exchange_features
-from .problem import Joint, JointProblem
-from .trials import PATH, TRIAL, objective, of_features, promising, quick, sharper, through
+from .problem import JointProblem, JointState
+from .starts import (
+    TRIAL_ITERATIONS,
+    best_start,
+    end_of_path,
+    short_descent,
+    uniform_scales,
+    with_features,
+    with_few_centres,
+)
 from .variable_projection import variable_projection
 
 SOLVERS: dict[str, Any] = {"em": expectation_maximisation, "varpro": variable_projection}
-# Powers of p that the search starts from: all features weak, or some of them strong.
-_STARTS = (-1.0, -2 / 3, -1 / 3, 0.0)
-# A low rate of the weights lets all features speak before few are chosen: a product of two, which
-# neither betrays alone, is only found so. The path begins at a rate of at most so much and climbs by
-# such steps; after it has ended with nothing, it begins lower.
-_GENTLE, _CLIMB, _LOWER = 0.3, 0.3, 0.03
+# After a search that kept nothing, the path ascends from at most this rate of the weights.
+_RESTART_RATE = 0.03
+
+Report = Callable[[Record], bool]
 
 
 @dataclass(frozen=True)
 class JointFit:
-    """The end of a search, what happened on the way, and a sentence to add."""
+    """The end of a search, its history, and a sentence about it."""
 
-    answer: Joint
+    state: JointState
     history: list[Record]
     note: str = ""
 
 
 @dataclass(frozen=True)
-class Settings:
+class SearchSettings:
     """How to search."""
 
     solver: str
     max_iter: int
     tol: float
-    start: Array | None = None  # scales to begin with; None looks for good ones
+    trial_order: Index  # of the centres; trials use the first of them
+    start: Array | None = None  # scales to start from; None tries several
+
+
+def check_solver(name: Any) -> None:
+    """Raise an error unless there is a solver of this name."""
+    if str(name) not in SOLVERS:
+        raise unknown("solver", str(name), sorted(SOLVERS))
 
 
 def search(
-    question: JointProblem,
-    few: Index,
-    settings: Settings,
-    report: Callable[[Record], bool],
+    problem: JointProblem,
+    settings: SearchSettings,
+    report: Report | None = None,
     selection_rates: Sequence[float] = (),
     price: float = 0.0,
 ) -> JointFit:
-    """Return the best of a few trials, carried on to the end.
+    """Return the solution, its features selected at ``selection_rates`` if there are any.
 
-    With ``selection_rates`` the features are those that a search at the first of these rates of the
-    weights keeps that keeps any, exchanged until each is worth its price. A feature that matters only
-    together with others comes in with them or not at all; so, where there can be such, the features of
-    a search without that rate are exchanged too, and the better of both ends goes on.
+    The rates are tried in turn until one keeps a feature; then features are exchanged until each is worth
+    its ``price``. Features that matter only together must be added together; so, where there can be such,
+    the exchange also begins with the features of a trial at the problem's own rate.
     """
     if not selection_rates:
-        return _search(question, few, settings, report, None)
+        return solve_from(problem, settings, report)
     for rate in selection_rates:
-        strict = replace(question, weight_rate=rate)
-        found = _search(strict, few, settings, report, None)
-        if not found.answer.empty:
+        selected = solve_from(replace(problem, weight_rate=rate), settings, report)
+        if not selected.state.empty:
             break
-    gentle = []
-    if not (isinstance(question.kernel, Linear) or found.answer.stopped or settings.solver == "em"):
-        gentle = [quick(through(question, few), _first(question, few, settings), TRIAL)]
-    return relax(question, few, settings, report, found, price, gentle)
+    others = []
+    if not (isinstance(problem.kernel, Linear) or _is_final(selected, settings)):
+        few = with_few_centres(problem, settings.trial_order)
+        others = [short_descent(few, _starting_scales(problem, settings), TRIAL_ITERATIONS)]
+    return relax(problem, settings, report, selected, price, others)
 
 
 def relax(
-    question: JointProblem,
-    few: Index,
-    settings: Settings,
-    report: Callable[[Record], bool],
-    found: JointFit,
+    problem: JointProblem,
+    settings: SearchSettings,
+    report: Report | None,
+    selected: JointFit,
     price: float,
-    others: Sequence[Joint] = (),
+    others: Sequence[JointState] = (),
 ) -> JointFit:
-    """Return the answer with the features of another, as far as they are worth ``price`` each.
+    """Return the solution with the selected features, exchanged until each is worth its price.
 
-    Features that the other left out and that are worth it come in. Where there are ``others`` to begin
-    with, the best end counts.
+    Where there are ``others`` to begin an exchange with, the best end counts.
     """
-    if found.answer.stopped or settings.solver == "em":
-        return found
-    ends = [exchange_features(through(question, few), each, price) for each in (found.answer, *others)]
-    here, kept = min(ends, key=lambda end: end.answer.value + price * end.features.size)
+    if _is_final(selected, settings):
+        return selected
+    few = with_few_centres(problem, settings.trial_order)
+    ends = [exchange_features(few, each, price) for each in (selected.state, *others)]
+    state, kept = min(ends, key=lambda end: end.state.value + price * end.features.size)
     if not kept.size:
-        return found
-    note = " The selection left nothing; features came in later." if found.answer.empty else found.note
-    relaxed = _search(of_features(question, kept), few, settings, report, here.theta)
-    theta = np.zeros_like(found.answer.theta)
-    theta[kept] = relaxed.answer.theta
-    answer = replace(relaxed.answer, theta=theta)
-    return JointFit(answer, found.history + relaxed.history, note + relaxed.note)
+        return selected
+    note = selected.note
+    if selected.state.empty:
+        note = " The selection kept no feature; features were added later."
+    relaxed = solve_from(with_features(problem, kept), settings, report, state.theta)
+    theta = np.zeros_like(selected.state.theta)
+    theta[kept] = relaxed.state.theta
+    history = selected.history + relaxed.history
+    return JointFit(replace(relaxed.state, theta=theta), history, note + relaxed.note)
 
 
-def follow(
-    question: JointProblem, few: Index, settings: Settings, rates: Iterable[float]
-) -> Iterator[JointFit]:
-    """Yield the answer at each of ascending rates of the weights, each the start of the next.
+def path(problem: JointProblem, settings: SearchSettings, rates: Iterable[float]) -> Iterator[JointFit]:
+    """Yield the solution at each of ascending rates of the weights, each the start of the next.
 
-    The first has several starts, or the one that was given. Where nothing is left, a higher rate
-    leaves nothing too.
+    The first has several starts, or the one that was given. Once nothing is left, a higher rate leaves
+    nothing too.
     """
-    found: JointFit | None = None
+    fit: JointFit | None = None
     for rate in rates:
-        if found is None or not found.answer.empty:
-            start = None if found is None else found.answer.theta
-            found = _search(replace(question, weight_rate=rate), few, settings, no_callback, start)
-        yield found
+        if fit is None or not fit.state.empty:
+            start = None if fit is None else fit.state.theta
+            fit = solve_from(replace(problem, weight_rate=rate), settings, None, start)
+        yield fit
 
 
-def no_callback(record: Record) -> bool:
-    """Report to nobody, who never asks to stop."""
-    return False
-
-
-def _search(
-    question: JointProblem,
-    few: Index,
-    settings: Settings,
-    report: Callable[[Record], bool],
-    start: Array | None,
+def solve_from(
+    problem: JointProblem,
+    settings: SearchSettings,
+    report: Report | None = None,
+    theta: Array | None = None,
 ) -> JointFit:
+    """Return the solution from these scales; without any, from the best start, restarted if need be."""
     history: list[Record] = []
     began = time.perf_counter()
 
-    def tell(here: Joint) -> bool:
-        kept = sum(int(np.count_nonzero(output.w)) for output in here.outputs)
+    def record(here: JointState) -> bool:
+        n_kept = sum(int(np.count_nonzero(output.w)) for output in here.outputs)
         seconds = time.perf_counter() - began
-        history.append(Record(len(history) + 1, -here.value, kept, seconds))
-        return report(history[-1])
+        history.append(Record(len(history) + 1, -here.value, n_kept, seconds))
+        return report is not None and report(history[-1])
 
-    solver: Any = SOLVERS[settings.solver]
-    begins = start is None
-    options: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "callback": tell}
-    if start is None:
-        start = _first(question, few, settings)
-    answer, note = solver(question, start, **options), ""
-    if begins and answer.empty and not answer.stopped:
-        answer, note = _again(question, few, settings, answer, options)
-    if not history:  # it was at the end already
-        tell(answer)
-    return JointFit(answer, history, note)
+    def solve(start: Array) -> JointState:
+        solver = SOLVERS[settings.solver]
+        end: JointState = solver(
+            problem, start, tol=settings.tol, max_iter=settings.max_iter, callback=record
+        )
+        return end
+
+    state = solve(_starting_scales(problem, settings) if theta is None else theta)
+    note = ""
+    if theta is None and state.empty and not state.stopped:
+        state, note = _restart(problem, settings, state, solve)
+    if not history:  # the start was the solution
+        record(state)
+    return JointFit(state, history, note)
 
 
-def _again(
-    question: JointProblem, few: Index, settings: Settings, nothing: Joint, options: dict[str, Any]
-) -> tuple[Joint, str]:
-    """Return what a restart finds after the first search has found nothing, and a sentence on it."""
-    if settings.start is not None:  # who says where to begin gets what is found from there
-        return nothing, " Nothing is worth its price from these initial_scales."
+def _restart(
+    problem: JointProblem,
+    settings: SearchSettings,
+    empty: JointState,
+    solve: Callable[[Array], JointState],
+) -> tuple[JointState, str]:
+    """Return the end of a second search after the first has kept no feature, and a sentence about it."""
+    if settings.start is not None:
+        return empty, " No feature is worth its price from these initial_scales."
     if settings.solver == "em":
-        return nothing, ""
-    again = quick(question, _climb(through(question, few), _LOWER), settings.max_iter)
-    if again.empty or again.value >= nothing.value:
-        return nothing, (
-            " Nothing is worth its price, also after a restart from lower rates: "
+        return empty, ""
+    few = with_few_centres(problem, settings.trial_order)
+    again = short_descent(problem, end_of_path(few, _RESTART_RATE), settings.max_iter)
+    if again.empty or again.value >= empty.value:
+        return empty, (
+            " No feature is worth its price, also after a restart from lower rates: "
             "lower weight_rate or scale_rate."
         )
-    answer = SOLVERS[settings.solver](question, again.theta, **options)
-    return answer, " The first search ended with nothing; this one came from lower rates."
+    return solve(again.theta), " The first search kept no feature; a restart from lower rates did."
 
 
-def _first(question: JointProblem, few: Index, settings: Settings) -> Array:
-    """Return where the first search sets out."""
+def _starting_scales(problem: JointProblem, settings: SearchSettings) -> Array:
+    """Return the scales at which the first search starts."""
     if settings.start is not None:
         return settings.start
-    return _uniform(question, -1.0) if settings.solver == "em" else _best_start(question, few)
+    if settings.solver == "em":
+        return uniform_scales(problem)
+    return best_start(problem, settings.trial_order)
 
 
-def _uniform(question: JointProblem, power: float) -> Array:
-    p = question.X.shape[1]
-    return np.full(p, float(p) ** power)
-
-
-def _best_start(question: JointProblem, few: Index) -> Array:
-    """Return the scales from which the full search sets out."""
-    weak = _uniform(question, -1.0)
-    if weak.size == 1:
-        return weak
-    question = through(question, few)
-    # A product of strong features soon leaves the range of a double.
-    powers = _STARTS[:1] if isinstance(question.kernel, Polynomial) else _STARTS
-    uniform = promising(question, [_uniform(question, power) for power in powers])
-    best = min((quick(question, _climb(question, _GENTLE), TRIAL), *uniform), key=objective)
-    return min((best, *sharper(question, best.theta)), key=objective).theta
-
-
-def _climb(question: JointProblem, lowest: float) -> Array:
-    """Return where a path of ascending rates of the weights ends, short of the last."""
-    theta, rates = _uniform(question, -1.0), [_CLIMB * question.weight_rate]
-    while rates[-1] > lowest:
-        rates.append(_CLIMB * rates[-1])
-    for rate in reversed(rates):
-        theta = quick(replace(question, weight_rate=rate), theta, PATH).theta
-    return theta
+def _is_final(fit: JointFit, settings: SearchSettings) -> bool:
+    """Whether no exchange of features follows: a callback has stopped the search, or it is the paper's."""
+    return fit.state.stopped or settings.solver == "em"

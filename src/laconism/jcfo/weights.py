@@ -1,4 +1,4 @@
-"""The inner problem of a joint model: the best weights for given scales, which is convex.
+"""The inner problem: the best weights for given scales, which is convex.
 
 A regression measures its weights in units of the noise, ``|w| / s``: so the noise ``s`` can be found
 with them. In ``w / s`` and ``1 / s`` the problem is jointly convex, and no interpolation drives ``s`` to
@@ -7,184 +7,170 @@ zero (T. Park, G. Casella, The Bayesian lasso, JASA 103, 2008).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
-from ..likelihoods import Gaussian
 from ..solvers.line_search import backtrack
 from ..solvers.problem import floor_curvature
 from ..solvers.proximal import lasso_quadratic
+from .problem import JointProblem, JointState, OutputWeights
 
-if TYPE_CHECKING:
-    from .problem import JointProblem
-
-# Newton steps, at the most.
-_STEPS = 100
-# Columns that join the working set at once: a part of those in it, but so many at the least; none of
-# them more alike (as a cosine) than this, since the neighbours of the worst violate as much as it does.
-_PICKS, _PART, _ALIKE = 6, 0.25, 0.5
-# The least variation of a column around its mean, as a part of its square.
-_LEAST_VARIATION = 1e-12
-# The least noise that is believed, as a part of the target's variance: polynomials of many features pass
-# through any data, and then there is no evidence of how little noise there is.
-_LEAST_NOISE = 1e-4
-# A decrease below this part of the objective is lost in its rounding.
-_LAST_DIGIT = 1e-15
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Weights and intercept of one output, and what the next step needs."""
-
-    w: Array
-    b: float
-    f: Array
-    likelihood: Likelihood
-    slope: Array  # of the log-likelihood in f
-    curvature: Array  # minus its second derivative
-    value: float  # minus the log posterior
-
-    def violation(self, question: JointProblem, g: Array) -> float:
-        """Return how far it is from optimal, in units of the rate; ``g`` is the slope in each weight."""
-        g = g / rate_of(question, self.likelihood)
-        off = np.maximum(np.abs(g) - 1, 0.0)
-        worst = float(np.where(self.w != 0, np.abs(g - np.sign(self.w)), off).max(initial=0.0))
-        if question.intercept:  # in standard errors
-            information = max(float(question.weight @ self.curvature), np.finfo(float).tiny)
-            worst = max(worst, abs(float(question.weight @ self.slope)) / np.sqrt(information))
-        return worst
+_MAX_NEWTON_STEPS = 100
+# Columns that join the working set in one step, at least.
+_MIN_NEW_COLUMNS = 6
+# The same as a part of the columns in the set.
+_NEW_COLUMNS_SHARE = 0.25
+# Two columns with a larger cosine do not join in one step: neighbours of the worst violate as much.
+_MAX_COSINE = 0.5
+# A column whose variance is a smaller part of its mean square counts as constant.
+_CONSTANT_COLUMN_SHARE = 1e-12
+# The smallest noise variance, as a part of the target's variance: a polynomial of many features
+# interpolates any data, and then the data do not determine the noise.
+_MIN_NOISE_SHARE = 1e-4
+# A decrease below this part of the objective is rounding.
+_RELATIVE_ROUNDING = 1e-15
+# Tolerance of the inner lasso, as a part of that of the weights.
+_LASSO_TOLERANCE_SHARE = 0.1
+# Newton's step of the intercept at which it has converged, in standard errors; the next is its square.
+_INTERCEPT_TOLERANCE = 1e-6
 
 
-def rate_of(question: JointProblem, likelihood: Likelihood) -> float:
-    """Return the price of a weight in the units of the latent."""
-    if isinstance(likelihood, Gaussian):
-        return float(question.weight_rate / np.sqrt(likelihood.noise))
-    return float(question.weight_rate)
+def project(
+    problem: JointProblem,
+    theta: Array,
+    warm: Sequence[OutputWeights] | None = None,
+    tol: float = 1e-8,
+) -> JointState:
+    """Return the best weights for these scales, and ``phi(theta) = min_w F(w, theta)``."""
+    Phi = problem.columns(theta)
+    outputs = [
+        best_weights(problem, Phi, y, None if warm is None else warm[k], tol)
+        for k, y in enumerate(problem.targets)
+    ]
+    return problem.state(theta, outputs)
 
 
-def weights_at(
-    question: JointProblem, y: Array, w: Array, b: float, f: Array, likelihood: Likelihood
-) -> Weights:
-    """Return everything about these weights."""
-    log_p, slope, curvature = likelihood.evaluate(y, f)
-    price = rate_of(question, likelihood) * float(np.abs(w).sum())
-    return Weights(w, b, f, likelihood, slope, curvature, price - float(question.weight @ log_p))
-
-
-def with_noise(question: JointProblem, y: Array, here: Weights) -> Weights:
-    """Return it with the noise that suits its residuals: ``n s^2 - rate |w| s - |y - f|^2 = 0``."""
-    if not question.learns_noise:
+def with_noise(problem: JointProblem, y: Array, here: OutputWeights) -> OutputWeights:
+    """Return the output with the optimal noise: the root of ``n s^2 - rate |w| s - |y - f|^2 = 0``."""
+    if not problem.estimates_noise:
         return here
-    likelihood: Any = here.likelihood.refit(y, here.f, question.weight, 0)
-    half = question.weight_rate * float(np.abs(here.w).sum()) / (2 * question.weight.sum())
+    likelihood: Any = here.likelihood.refit(y, here.f, problem.weight, 0)
+    half = problem.weight_rate * float(np.abs(here.w).sum()) / (2 * problem.weight.sum())
     noise = float(half + np.sqrt(half**2 + likelihood.noise)) ** 2
-    likelihood = gaussian(likelihood, max(noise, least_noise(question, y)))
-    return weights_at(question, y, here.w, here.b, here.f, likelihood)
+    likelihood = with_variance(likelihood, max(noise, min_noise(problem, y)))
+    return problem.output_at(y, here.w, here.b, here.f, likelihood)
 
 
-def least_noise(question: JointProblem, y: Array) -> float:
-    """Return the least noise variance that is believed."""
-    share = question.weight / question.weight.sum()
-    return float(_LEAST_NOISE * (share @ (y - share @ y) ** 2))
+def min_noise(problem: JointProblem, y: Array) -> float:
+    """Return the smallest noise variance that is allowed."""
+    share = problem.weight / problem.weight.sum()
+    return float(_MIN_NOISE_SHARE * (share @ (y - share @ y) ** 2))
 
 
-def gaussian(likelihood: Any, noise: float) -> Likelihood:
-    """Return the likelihood with another noise variance."""
+def with_variance(likelihood: Any, noise: float) -> Likelihood:
+    """Return the Gaussian likelihood with another noise variance."""
     return type(likelihood)(noise, likelihood.estimate, likelihood.floor)  # type: ignore[no-any-return]
 
 
-def empty_weights(question: JointProblem, y: Array, m: int) -> Weights:
+def empty_weights(problem: JointProblem, y: Array, n_columns: int) -> OutputWeights:
     """Return the model without columns: the best intercept, where it is free."""
     b = 0.0
-    here = weights_at(question, y, np.zeros(m), b, np.zeros(y.size), question.likelihood)
-    for _ in range(_STEPS if question.intercept else 0):  # Newton's method on one number
-        information = max(float(question.weight @ here.curvature), np.finfo(float).tiny)
-        step = float(question.weight @ here.slope) / information
+    here = problem.output_at(y, np.zeros(n_columns), b, np.zeros(y.size), problem.likelihood)
+    for _ in range(_MAX_NEWTON_STEPS if problem.intercept else 0):
+        information = max(float(problem.weight @ here.curvature), np.finfo(float).tiny)
+        step = float(problem.weight @ here.slope) / information
         b += step
-        here = weights_at(question, y, here.w, b, np.full(y.size, b), question.likelihood)
-        if abs(step) * np.sqrt(information) < 1e-6:  # the next would be its square
+        here = problem.output_at(y, here.w, b, np.full(y.size, b), problem.likelihood)
+        if abs(step) * np.sqrt(information) < _INTERCEPT_TOLERANCE:
             break
-    return with_noise(question, y, here)
+    return with_noise(problem, y, here)
 
 
 def best_weights(
-    question: JointProblem, Phi: Array, y: Array, warm: Weights | None, tol: float
-) -> Weights:
-    """Return the minimiser, its slopes within ``tol`` of what the rate allows.
+    problem: JointProblem, Phi: Array, y: Array, warm: OutputWeights | None, tol: float
+) -> OutputWeights:
+    """Return the minimiser, its violation of optimality at most ``tol``.
 
-    Newton's method on a working set of columns: the lasso of the quadratic that osculates the
-    likelihood is solved exactly, then the columns that violate optimality most join the set.
+    Newton's method on a working set of columns: the lasso of the likelihood's quadratic approximation is
+    solved exactly, then the columns that violate optimality most join the set.
     """
     if warm is None:
-        here = empty_weights(question, y, Phi.shape[1])
+        here = empty_weights(problem, y, Phi.shape[1])
     else:
         kept = np.flatnonzero(warm.w)
         f = Phi[:, kept] @ warm.w[kept] + warm.b
-        here = with_noise(question, y, weights_at(question, y, warm.w, warm.b, f, warm.likelihood))
+        here = with_noise(problem, y, problem.output_at(y, warm.w, warm.b, f, warm.likelihood))
     lengths: Array | None = None
-    for _ in range(_STEPS):
-        g = Phi.T @ (question.weight * here.slope)
-        if here.violation(question, g) <= tol:
+    for _ in range(_MAX_NEWTON_STEPS):
+        g = Phi.T @ (problem.weight * here.slope)
+        if problem.weight_violation(here, g) <= tol:
             break
-        rate = rate_of(question, here.likelihood)
+        rate = problem.latent_rate(here.likelihood)
         excess = np.where(here.w != 0, 0.0, np.maximum(np.abs(g) - rate, 0.0))
         working = here.w != 0
         if excess.any():
             lengths = np.sqrt(np.einsum("ij,ij->j", Phi, Phi)) if lengths is None else lengths
-            working[_apart(Phi, lengths, excess, int(working.sum()))] = True
-        new = _step(question, Phi, y, here, g, np.flatnonzero(working), 0.1 * tol)
-        done = new.value >= here.value - _LAST_DIGIT * abs(here.value)
+            working[_worst_dissimilar(Phi, lengths, excess, int(working.sum()))] = True
+        new = _newton_step(problem, Phi, y, here, g, np.flatnonzero(working), tol)
+        done = new.value >= here.value - _RELATIVE_ROUNDING * abs(here.value)
         here = new if new.value <= here.value else here
         if done:
             break
     return here
 
 
-def _apart(Phi: Array, lengths: Array, excess: Array, size: int) -> Index:
-    """Return the worst column, the worst that is unlike it, and so on."""
+def _worst_dissimilar(Phi: Array, lengths: Array, excess: Array, n_working: int) -> Index:
+    """Return the columns that violate optimality most, none of them similar to an earlier one."""
     picked: list[int] = []
     excess = excess.copy()
-    while len(picked) < max(_PICKS, int(_PART * size)) and excess.any():
+    while len(picked) < max(_MIN_NEW_COLUMNS, int(_NEW_COLUMNS_SHARE * n_working)) and excess.any():
         worst = int(np.argmax(excess))
         picked.append(worst)
         rest = np.flatnonzero(excess)
         cosine = np.abs(Phi[:, worst] @ Phi[:, rest]) / (lengths[rest] * lengths[worst])
-        excess[rest[cosine > _ALIKE]] = 0.0
+        excess[rest[cosine > _MAX_COSINE]] = 0.0
         excess[worst] = 0.0
     return np.array(picked)
 
 
-def _step(
-    question: JointProblem, Phi: Array, y: Array, here: Weights, g: Array, working: Index, tol: float
-) -> Weights:
-    """Return the state after a Newton step on the working set."""
+def _newton_step(
+    problem: JointProblem,
+    Phi: Array,
+    y: Array,
+    here: OutputWeights,
+    g: Array,
+    working: Index,
+    tol: float,
+) -> OutputWeights:
+    """Return the output after a Newton step on the working set."""
     P, start = Phi[:, working], here.w[working]
-    r = question.weight * floor_curvature(here.curvature)
+    r = problem.weight * floor_curvature(here.curvature)
     H, slope = (P * r[:, None]).T @ P, g[working]
-    long = np.diag(H).copy()
-    total, centre, push = 1.0, np.zeros(working.size), 0.0
-    if question.intercept:
-        total, push = float(r.sum()), float(question.weight @ here.slope)
-        centre = r @ P / total
-        H -= total * np.outer(centre, centre)
-        slope = slope - push * centre
-    # A column that does not vary is the intercept's business, or nobody's.
-    varies = np.flatnonzero(np.diag(H) > _LEAST_VARIATION * np.maximum(long, np.finfo(float).tiny))
-    rate, target = np.full(varies.size, rate_of(question, here.likelihood)), np.zeros_like(start)
-    part = H[np.ix_(varies, varies)]
+    squares = np.diag(H).copy()
+    total, mean, residual = 1.0, np.zeros(working.size), 0.0
+    if problem.intercept:
+        total, residual = float(r.sum()), float(problem.weight @ here.slope)
+        mean = r @ P / total
+        H -= total * np.outer(mean, mean)
+        slope = slope - residual * mean
+    # A constant column is the intercept's, or has no effect.
+    least = _CONSTANT_COLUMN_SHARE * np.maximum(squares, np.finfo(float).tiny)
+    varies = np.flatnonzero(np.diag(H) > least)
+    rate, target = np.full(varies.size, problem.latent_rate(here.likelihood)), np.zeros_like(start)
+    part, tol = H[np.ix_(varies, varies)], _LASSO_TOLERANCE_SHARE * tol
     target[varies] = lasso_quadratic(part, (slope + H @ start)[varies], rate, start[varies], tol)
     dw = target - start
-    db = push / total - float(centre @ dw)
+    db = residual / total - float(mean @ dw)
     df = P @ dw + db
 
-    def at(t: float) -> Weights:
+    def at(t: float) -> OutputWeights:
         w = np.zeros_like(here.w)
         # The whole step lands on exact zeros, which start + (target - start) would miss by a rounding.
         w[working] = target if t == 1 else start + t * dw
-        return weights_at(question, y, w, here.b + t * db, here.f + t * df, here.likelihood)
+        return problem.output_at(y, w, here.b + t * db, here.f + t * df, here.likelihood)
 
     found = backtrack(at, lambda new, _: new.value < here.value)
-    return here if found is None else with_noise(question, y, found[0])
+    return here if found is None else with_noise(problem, y, found[0])

@@ -1,0 +1,74 @@
+"""The columns of a joint model: kernels of scaled features, of each class if they have their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from .._protocols import Array, Index
+from ..basis import KernelBasis, WithConstant
+from ..kernels import Kernel, Scaled
+from .prepare import PreparedData, inner_kernel
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """The columns of several bases, one basis after the other."""
+
+    bases: Sequence[Any]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return sum(basis.n_columns for basis in self.bases)
+
+    @property
+    def source(self) -> Index:
+        """The training row of each column; classes may use one row twice."""
+        return np.concatenate([basis.source for basis in self.bases])
+
+    @property
+    def centres(self) -> Array:
+        """The centres, one after the other."""
+        rests: list[Any] = [
+            basis.rest if isinstance(basis, WithConstant) else basis for basis in self.bases
+        ]
+        return np.concatenate([rest.centres for rest in rests])
+
+    def columns(self, X: Any) -> Array:
+        """Return the kernels between the rows of ``X`` and the centres of each class."""
+        return np.hstack([basis.columns(X) for basis in self.bases])
+
+    def keep(self, active: Index) -> Self:
+        """Return the basis of these columns only."""
+        ends = np.cumsum([basis.n_columns for basis in self.bases])
+        parts, first = [], 0
+        for basis, end in zip(self.bases, ends, strict=True):
+            parts.append(basis.keep(active[(active >= first) & (active < end)] - first))
+            first = int(end)
+        return type(self)(parts)
+
+
+class JointColumns(NamedTuple):
+    """The kernels of a joint model and their columns, one of each for every problem."""
+
+    kernels: Sequence[Kernel]  # of features as they come
+    bases: Sequence[KernelBasis]
+    joined: Any  # all columns, with those of penalised intercepts
+
+    @classmethod
+    def of(cls, model: Any, prepared: PreparedData, scales: Array) -> Self:
+        """Return the columns under these scales, one row of them for each problem."""
+        # Distances do not depend on the origin.
+        origin = prepared.origin if model.standardize and model.kernel != "rbf" else None
+        kernels = [Scaled(inner_kernel(model), each * prepared.unit**2, origin) for each in scales]
+        centres = prepared.X[prepared.centres]
+        bases = [KernelBasis(kernel, centres, prepared.centres) for kernel in kernels]
+        columns: list[Any] = [
+            WithConstant(basis) if problem.constant else basis
+            for basis, problem in zip(bases, prepared.problems, strict=True)
+        ]
+        return cls(kernels, bases, columns[0] if len(columns) == 1 else SideBySide(columns))
