@@ -141,18 +141,18 @@ def run_em(cell, watch):
     """The same problem from the same start: objective and CPU time."""
     X, y = real(cell.case.removeprefix("EM "))
     model = JCFOClassifier("linear" if cell.case == "EM figure 1" else "rbf", penalize_intercept=True)
-    asked = model._fit_data(X, y, None).questions[0]
-    p = asked.X.shape[1]
+    problem = model._prepare(model._fit_data(X, y, None)).problems[0]
+    p = problem.X.shape[1]
     watch.repeats = 1
 
     def solve():
         if cell.method == "em":
             steps = cell.options["steps"]
-            return expectation_maximisation(asked, np.full(p, 1 / p), max_iter=steps, tol=1e-12)
-        return variable_projection(asked, np.full(p, 1 / p), max_iter=1000, tol=1e-6)
+            return expectation_maximisation(problem, np.full(p, 1 / p), max_iter=steps, tol=1e-12)
+        return variable_projection(problem, np.full(p, 1 / p), max_iter=1000, tol=1e-6)
 
     found, row = watch(solve)
-    told = {"features": int(np.count_nonzero(found.theta)), "residual": found.residual}
+    told = {"features": int(np.count_nonzero(found.theta)), "residual": found.violation}
     yield {"seed": 0, **row, "objective": found.value, **told}
 
 

@@ -3,8 +3,7 @@
 from .flagship.estimators import LaconicClassifier, LaconicRegressor
 from .interop.onnx import to_onnx
 from .interop.persistence import load, save
-from .jcfo.cv import JCFOClassifierCV, JCFORegressorCV
-from .jcfo.estimators import JCFOClassifier, JCFORegressor
+from .jcfo import JCFOClassifier, JCFOClassifierCV, JCFORegressor, JCFORegressorCV
 from .rvm import GridRVMClassifier, GridRVMRegressor, RVMClassifier, RVMRegressor
 from .sparse import (
     SparseBayesClassifier,

@@ -10,14 +10,15 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from laconism import JCFOClassifier, JCFORegressor
-from laconism.jcfo import search as _jcfo_search
+from laconism.jcfo import search as joint_search
+from laconism.jcfo.bounded import minimize_nonnegative
 from laconism.jcfo.em import expectation_maximisation
 from laconism.jcfo.feature_exchange import exchange_features
-from laconism.jcfo.newton import _Smooth
-from laconism.jcfo.problem import JointProblem, descend, project
-from laconism.jcfo.trials import quick, through
+from laconism.jcfo.newton import _SmoothObjective
+from laconism.jcfo.problem import JointProblem
+from laconism.jcfo.starts import short_descent, with_few_centres
 from laconism.jcfo.variable_projection import variable_projection
-from laconism.jcfo.weights import weights_at
+from laconism.jcfo.weights import project
 from laconism.kernels import RBF, Linear, Polynomial, Scaled
 from laconism.likelihoods import Gaussian, Logistic, Probit
 
@@ -29,17 +30,17 @@ def product_of_two(n, p, seed=0):
     return X, np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
 
 
-def question(kernel, n=30, p=4, likelihood=None, **settings):
+def joint_problem(kernel, n=30, p=4, likelihood=None, **settings):
     X, y = product_of_two(n, p)
     settings = {"weight_rate": 0.5, "scale_rate": 0.7, "intercept": True} | settings
     weight = np.random.default_rng(1).uniform(0.5, 2.0, n)
     return JointProblem(kernel, X, X, [y], likelihood or Probit(), weight, **settings)
 
 
-def asked(X, y, weight=None, **settings):
+def prepared(X, y, weight=None, **settings):
     """Return the joint problem of a classifier."""
     model = JCFOClassifier(**settings)
-    return model._ask(model._fit_data(X, y, weight))
+    return model._prepare(model._fit_data(X, y, weight))
 
 
 def derivative(function, at, h=1e-3):
@@ -57,49 +58,49 @@ def derivative(function, at, h=1e-3):
 @pytest.mark.parametrize("likelihood", [Probit(), Logistic(), Gaussian(0.5, estimate=False)], ids=repr)
 @pytest.mark.parametrize("constant", [False, True])
 def test_the_gradient_in_the_scales_is_exact(kernel, likelihood, constant):
-    asked = question(kernel, likelihood=likelihood, intercept=not constant, constant=constant)
+    problem = joint_problem(kernel, likelihood=likelihood, intercept=not constant, constant=constant)
     theta = np.array([0.4, 0.3, 0.1, 0.2])
-    found = project(asked, theta).outputs[0]
+    found = project(problem, theta).outputs[0]
     assert found.w.any(), "there is something to differentiate"
 
     def value(scales):
-        f = asked.columns(scales) @ found.w + found.b
-        at = weights_at(asked, asked.targets[0], found.w, found.b, f, found.likelihood)
-        return at.value + asked.scale_rate * scales.sum()
+        f = problem.columns(scales) @ found.w + found.b
+        at = problem.output_at(problem.targets[0], found.w, found.b, f, found.likelihood)
+        return at.value + problem.scale_rate * scales.sum()
 
     expected = derivative(value, theta)
-    slope = asked.slope(theta, [found])
+    slope = problem.scale_gradient(theta, [found])
     np.testing.assert_allclose(slope, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("likelihood", [Probit(), Gaussian()], ids=repr)
 def test_newtons_gradient_and_hessian_are_exact(kernel, likelihood):
-    asked = question(kernel, likelihood=likelihood)
-    smooth = _Smooth(asked, project(asked, np.array([0.4, 0.3, 0.1, 0.2])))
-    here = smooth.at(smooth.start, curved=True)
-    gradient = derivative(lambda v: smooth.at(v, curved=False).value, smooth.start, 1e-4)
+    problem = joint_problem(kernel, likelihood=likelihood)
+    smooth = _SmoothObjective(problem, project(problem, np.array([0.4, 0.3, 0.1, 0.2])))
+    here = smooth.at(smooth.start, with_hessian=True)
+    gradient = derivative(lambda v: smooth.at(v, with_hessian=False).value, smooth.start, 1e-4)
     np.testing.assert_allclose(here.gradient, gradient, atol=1e-6 * np.abs(gradient).max() + 1e-6)
-    hessian = derivative(lambda v: smooth.at(v, curved=False).gradient, smooth.start, 1e-4)
+    hessian = derivative(lambda v: smooth.at(v, with_hessian=False).gradient, smooth.start, 1e-4)
     np.testing.assert_allclose(here.hessian, hessian, atol=1e-7 * np.abs(hessian).max())
 
 
 def test_blocks_of_features_change_nothing(monkeypatch):
-    asked = question(RBF(gamma=1.0), p=7)
+    problem = joint_problem(RBF(gamma=1.0), p=7)
     theta = np.full(7, 0.2)
-    found = project(asked, theta)
-    whole = asked.slope(theta, found.outputs)
+    found = project(problem, theta)
+    whole = problem.scale_gradient(theta, found.outputs)
     monkeypatch.setattr("laconism.linalg.BLOCK_ENTRIES", 60)  # two features at a time
-    np.testing.assert_allclose(asked.slope(theta, found.outputs), whole, rtol=1e-12)
+    np.testing.assert_allclose(problem.scale_gradient(theta, found.outputs), whole, rtol=1e-12)
 
 
 @pytest.mark.parametrize("likelihood", [Probit(), Logistic(), Gaussian()], ids=repr)
 @pytest.mark.parametrize("kernel", [RBF(gamma=1.0), Polynomial(degree=2), Linear()], ids=repr)
 def test_the_answer_is_optimal(kernel, likelihood):
-    asked = question(kernel, n=80, p=6, likelihood=likelihood)
-    found = variable_projection(asked, np.full(6, 1 / 6), max_iter=200, tol=1e-8)
+    problem = joint_problem(kernel, n=80, p=6, likelihood=likelihood)
+    found = variable_projection(problem, np.full(6, 1 / 6), max_iter=200, tol=1e-8)
     assert found.converged
-    assert asked.residual(found.theta, found.outputs) <= 1e-8
+    assert problem.violation(found.theta, found.outputs) <= 1e-8
     assert (np.diff(found.values) <= 1e-9 * abs(found.value)).all(), "no iteration ends higher"
 
 
@@ -112,17 +113,17 @@ def test_no_scale_falls_below_zero_by_a_rounding():
         lowest.append(x.min())
         return 103.9 + price * float(x.sum()), np.full(x.size, price)
 
-    end, _ = descend(value_and_slope, start, {})
+    end, _ = minimize_nonnegative(value_and_slope, start, {})
     assert min(lowest) >= 0
     assert (end >= 0).all()
 
 
 @pytest.mark.parametrize("kernel", [RBF(gamma=1.0), Linear()], ids=repr)
 def test_variable_projection_ends_no_higher_than_em(kernel):
-    asked = question(kernel, n=60)
+    problem = joint_problem(kernel, n=60)
     start = np.full(4, 0.25)
-    quick = variable_projection(asked, start, max_iter=200, tol=1e-8)
-    slow = expectation_maximisation(asked, start, max_iter=100, tol=1e-9)
+    quick = variable_projection(problem, start, max_iter=200, tol=1e-8)
+    slow = expectation_maximisation(problem, start, max_iter=100, tol=1e-9)
     assert quick.value <= slow.value + 1e-6
     assert (np.diff(slow.values) <= 1e-6).all(), "EM never raises the objective"
 
@@ -131,9 +132,9 @@ def test_em_agrees_where_there_is_one_optimum():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 1))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=80) > 0, 1.0, -1.0)
-    asked = JointProblem(Linear(), X, X, [y], Probit(), np.ones(80), 1.0, 1.0, intercept=True)
-    quick = variable_projection(asked, np.ones(1), max_iter=200, tol=1e-8)
-    slow = expectation_maximisation(asked, np.ones(1), max_iter=500, tol=1e-12)
+    problem = JointProblem(Linear(), X, X, [y], Probit(), np.ones(80), 1.0, 1.0, intercept=True)
+    quick = variable_projection(problem, np.ones(1), max_iter=200, tol=1e-8)
+    slow = expectation_maximisation(problem, np.ones(1), max_iter=500, tol=1e-12)
     assert slow.value == pytest.approx(quick.value, rel=1e-4)
 
 
@@ -219,11 +220,11 @@ def starts(monkeypatch):
     """Return the scales at which full searches begin."""
     found = []
 
-    def spy(question, theta, **options):
+    def spy(problem, theta, **options):
         found.append(theta)
-        return variable_projection(question, theta, **options)
+        return variable_projection(problem, theta, **options)
 
-    monkeypatch.setitem(_jcfo_search.SOLVERS, "varpro", spy)
+    monkeypatch.setitem(joint_search.SOLVERS, "varpro", spy)
     return found
 
 
@@ -242,7 +243,7 @@ def test_a_search_begins_at_the_scales_that_are_given(starts, Model):
     np.testing.assert_allclose(other.predict(3 * X), model.predict(X), rtol=1e-6)
     screened = Model(initial_scales=0.5, screening=2, selection_rate=3.0).fit(X, y)
     np.testing.assert_allclose(
-        starts[3], 0.5 * X.var(axis=0)[screened._ask(screened._fit_data(X, y, None)).features]
+        starts[3], 0.5 * X.var(axis=0)[screened._prepare(screened._fit_data(X, y, None)).features]
     )
 
 
@@ -266,11 +267,11 @@ def test_a_smooth_model_does_not_hide_a_feature_that_bends_the_boundary(seed):
 def test_a_weight_is_cheaper_where_rows_are_few():
     def rate(n, p, **settings):
         X, y = product_of_two(n, p)
-        return asked(X, y, **settings).questions[0].weight_rate
+        return prepared(X, y, **settings).problems[0].weight_rate
 
     # A tenth of the price that leaves out noise, and one at the most.
     X, y = product_of_two(100, 8)
-    noise = asked(X, y).selection_rate()
+    noise = prepared(X, y).selection_rate()
     assert rate(100, 8) == pytest.approx(noise / 10)
     assert rate(25, 8) == pytest.approx(noise / 20)
     assert rate(1000, 8) == 1
@@ -279,10 +280,10 @@ def test_a_weight_is_cheaper_where_rows_are_few():
     assert rate(100, 8, kernel="linear") == 1
     assert rate(100, 8, weight_rate=0.7) == 0.7
     # A weight is a repeated row, and neither constants nor copies count.
-    again = asked(X[:50], y[:50], np.full(50, 2.0)).questions[0]
+    again = prepared(X[:50], y[:50], np.full(50, 2.0)).problems[0]
     assert again.weight_rate == pytest.approx(noise / 10)
     wide = np.column_stack([X, X[:, 0], np.ones(100)])
-    assert asked(wide, y).questions[0].weight_rate == rate(100, 8)
+    assert prepared(wide, y).problems[0].weight_rate == rate(100, 8)
     with pytest.raises(ValueError, match="weight_rate must be a positive number"):
         JCFORegressor(weight_rate="auto").fit(X, y)
 
@@ -333,34 +334,35 @@ def test_features_come_in_where_the_selection_left_none():
     X = np.random.default_rng(0).normal(size=(100, 6))
     model = JCFOClassifier("linear", selection_rate=1e5).fit(X, X[:, 2] > 0)
     np.testing.assert_array_equal(model.get_support(indices=True), [2])
-    assert model.status_.message.endswith("features came in later.")
+    assert model.status_.message.endswith("features were added later.")
     noise = JCFOClassifier("linear", selection_rate=1e5).fit(X, np.arange(100) % 2)
-    assert "Nothing is worth its price" in noise.status_.message
+    assert "No feature is worth its price" in noise.status_.message
 
 
 def test_nothing_is_a_beginning_with_other_centres_too():
     # A kernel of no width may stand in for the intercept, at a row that the trials do not look at.
     X = np.random.default_rng(0).normal(size=(150, 3))
-    whole = asked(X, X[:, 2] > 0.5, penalize_intercept=True)
-    question = whole.questions[0]
-    nothing = project(question, np.zeros(3))
+    whole = prepared(X, X[:, 2] > 0.5, penalize_intercept=True)
+    problem = whole.problems[0]
+    nothing = project(problem, np.zeros(3))
     output = nothing.outputs[0]
     moved = replace(output, w=np.append(np.zeros(150), output.w.sum()))
     assert moved.w.any()
-    found = exchange_features(through(question, whole.few), replace(nothing, outputs=[moved]), price=3.0)
+    few = with_few_centres(problem, whole.trial_order)
+    found = exchange_features(few, replace(nothing, outputs=[moved]), price=3.0)
     np.testing.assert_array_equal(found.features, [2])
 
 
 def test_a_trial_gives_up_that_would_not_lead_below():
-    asked = question(RBF(gamma=1.0), n=80)
+    problem = joint_problem(RBF(gamma=1.0), n=80)
     start = np.full(4, 0.25)
-    full = quick(asked, start, 20)
+    full = short_descent(problem, start, 20)
     assert not full.stopped
-    assert quick(asked, start, 20, below=full.value + 1e-3).value == full.value
-    hopeless = quick(asked, start, 20, below=full.value - 10)
+    assert short_descent(problem, start, 20, below=full.value + 1e-3).value == full.value
+    hopeless = short_descent(problem, start, 20, below=full.value - 10)
     assert hopeless.stopped
     assert hopeless.evaluations < full.evaluations
-    again = quick(asked, full.theta, 20, warm=full.outputs)
+    again = short_descent(problem, full.theta, 20, warm=full.outputs)
     assert again.value <= full.value
 
 
@@ -431,7 +433,7 @@ def test_nothing_but_constants():
     model = JCFOClassifier().fit(X, y)
     assert not model.get_support().any()
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 0.25, atol=0.02)
-    assert "Nothing is worth its price" in model.status_.message
+    assert "No feature is worth its price" in model.status_.message
 
 
 def test_prices_that_leave_nothing_are_said():

@@ -8,8 +8,9 @@ from sklearn.pipeline import make_pipeline
 
 from laconism import JCFOClassifier, JCFOClassifierCV, JCFORegressorCV, SparseBayesClassifier
 from laconism.datasets import make_ripley
-from laconism.jcfo import rate_search as _jcfo_search
-from laconism.jcfo.rate_search import JCFOCandidate, Rates, _go_no_lower, steps, walk
+from laconism.jcfo import rate_path
+from laconism.jcfo.rate_grid import JCFOCandidate, Rates, handicaps, n_steps
+from laconism.jcfo.rate_path import fit_candidates, stop_lower_rates
 from laconism.jcfo.search import relax
 from laconism.judging.race import drop_dominated
 from laconism.judging.row_scores import UNIT_FACTOR, RowScores
@@ -64,15 +65,15 @@ def test_within_one_standard_error_the_fewest_features_win(data):
 def test_steps_are_counted_from_the_gentlest_selection():
     grid = [Rates("auto", 0.5, 0.5), Rates("auto", 0.5, 0.1)]
     grid += [Rates("auto", 2.0, 2.0), Rates("auto", 2.0, 1.0), Rates("auto", 2.0, 0.1)]
-    np.testing.assert_array_equal(steps(grid), [0, 1, 1, 2, 3])
+    np.testing.assert_array_equal(n_steps(grid), [0, 1, 1, 2, 3])
     other = [rates._replace(scale=4.0) for rates in grid]
-    np.testing.assert_array_equal(steps(grid + other), 2 * [0, 1, 1, 2, 3])
+    np.testing.assert_array_equal(n_steps(grid + other), 2 * [0, 1, 1, 2, 3])
 
 
 def test_for_predictions_a_step_has_to_win_nats():
     grid = [Rates("auto", 0.5, 0.5), Rates("auto", 2.0, 2.0), Rates("auto", 2.0, 1.0)]
     model = JCFOClassifierCV(one_standard_error=False)
-    handicap = model._handicap(grid, rows=40.0)
+    handicap = handicaps(model, grid, 40.0)
     np.testing.assert_allclose(40 * handicap, 2 * np.arange(3))
     for gain, best in ((1.9, 0), (2.1, 1)):  # a step is two nats
         scores = np.array([0.0, gain, gain + 1.5]) / 40
@@ -87,8 +88,8 @@ def test_for_predictions_a_step_has_to_win_nats():
         {"one_standard_error": True},
     ):
         other = JCFOClassifierCV(**{"one_standard_error": False, **settings})
-        assert not other._handicap(grid, rows=40.0).any()
-    assert not JCFORegressorCV(one_standard_error=False)._handicap(grid, rows=40.0).any()
+        assert not handicaps(other, grid, 40.0).any()
+    assert not handicaps(JCFORegressorCV(one_standard_error=False), grid, 40.0).any()
 
 
 def test_on_few_rows_no_feature_is_left_out_by_luck():
@@ -119,16 +120,16 @@ def test_the_prices_of_inner_products_are_not_lowered(data):
 
 
 def test_the_same_features_are_given_kernels_once(data, monkeypatch):
-    asked = []
+    rates = []
 
-    def counted(question, *others):
-        asked.append(question.weight_rate)
-        return relax(question, *others)
+    def counted(problem, *others):
+        rates.append(problem.weight_rate)
+        return relax(problem, *others)
 
-    monkeypatch.setattr(_jcfo_search, "relax", counted)
-    rates = {"selection_rates": [6.0, 7.0], "weight_rates": [1.0]}
-    model = JCFOClassifierCV(**rates, cv=3, one_standard_error=False).fit(*data)
-    assert len(asked) == 4  # three folds and all rows
+    monkeypatch.setattr(rate_path, "relax", counted)
+    grid = {"selection_rates": [6.0, 7.0], "weight_rates": [1.0]}
+    model = JCFOClassifierCV(**grid, cv=3, one_standard_error=False).fit(*data)
+    assert len(rates) == 4  # three folds and all rows
     for split in range(3):
         first, second = model.cv_results_[f"split{split}_test_score"]
         assert first == second
@@ -139,12 +140,12 @@ def test_the_chosen_model_is_the_end_of_the_path_on_all_rows(data):
     X, y = data[0][:90], data[1][:90]
     model = JCFOClassifierCV(**rates, cv=2, one_standard_error=False).fit(X, y)
     template = JCFOClassifier()
-    question = template._ask(template._fit_data(X, y, None))
+    prepared = template._prepare(template._fit_data(X, y, None))
     grid = [Rates("auto", 2.0, rate) for rate in (2.0, 1.0, 0.3)]
     grid += [Rates("auto", 8.0, rate) for rate in (8.0, 1.0, 0.3)]
     runners = [JCFOCandidate(rates, runs=rates.params == model.best_params_) for rates in grid]
-    ((_, (found,)),) = walk(template, question, runners)
-    assert model.best_estimator_.objective_ == found.answer.value
+    ((_, (found,)),) = fit_candidates(template, prepared, runners)
+    assert model.best_estimator_.objective_ == found.state.value
 
 
 def test_the_race_takes_what_every_fold_would(data):
@@ -180,7 +181,7 @@ def test_prices_of_a_weight_that_make_it_worse_are_not_lowered_further():
         runners = [JCFOCandidate(rates) for rates in grid]
         runners[0].tried.append(tried(np.full(50, -0.5)))
         runners[1].tried.append(tried(-0.5 - worse - 0.3 * noise))
-        _go_no_lower(runners[1], runners, UNIT_FACTOR)
+        stop_lower_rates(runners[1], runners, UNIT_FACTOR)
         assert [runner.runs for runner in runners] == [True, True, goes_on, goes_on, True]
 
 
@@ -196,19 +197,19 @@ def test_a_handicap_counts_in_the_race():
 
 
 def test_of_candidates_that_do_not_run_only_the_way_is_walked(data, monkeypatch):
-    asked = []
+    rates = []
 
-    def counted(question, *others):
-        asked.append(question.weight_rate)
-        return relax(question, *others)
+    def counted(problem, *others):
+        rates.append(problem.weight_rate)
+        return relax(problem, *others)
 
-    monkeypatch.setattr(_jcfo_search, "relax", counted)
+    monkeypatch.setattr(rate_path, "relax", counted)
     model = JCFOClassifier()
-    question = model._ask(model._fit_data(data[0][:60], data[1][:60], None))
+    prepared = model._prepare(model._fit_data(data[0][:60], data[1][:60], None))
     grid = [Rates("auto", rate, weight) for rate in (2.0, 4.0, 8.0) for weight in (rate, 1.0, 0.3)]
     runners = [JCFOCandidate(rates, runs=rates == (("auto", 4.0, 1.0))) for rates in grid]
-    assert [runner.rates for runner, _ in walk(model, question, runners)] == [("auto", 4.0, 1.0)]
-    assert asked == [1.0]
+    assert [runner.rates for runner, _ in fit_candidates(model, prepared, runners)] == [("auto", 4.0, 1.0)]
+    assert rates == [1.0]
 
 
 def test_the_chosen_model_is_as_sure_as_the_rows_left_out_allow():
@@ -227,8 +228,8 @@ def test_the_chosen_model_is_as_sure_as_the_rows_left_out_allow():
 def test_every_path_begins_at_the_scales_that_are_given(data):
     X, y = data
     template = JCFOClassifierCV(initial_scales=0.5, **SMALL)._template()
-    asked = template._ask(template._fit_data(2 * X, y, None))
-    np.testing.assert_allclose(template._settings(asked).start, 2 * X.var(axis=0))
+    prepared = template._prepare(template._fit_data(2 * X, y, None))
+    np.testing.assert_allclose(template._search_settings(prepared).start, 2 * X.var(axis=0))
     for model in (JCFOClassifierCV(**SMALL), JCFORegressorCV(**SMALL)):
         model.set_params(initial_scales=[1.0, 2.0])
         with pytest.raises(ValueError, match="initial_scales has 2 numbers, but X has 8 features"):

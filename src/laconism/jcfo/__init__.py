@@ -1,1 +1,19 @@
-"""Joint classifier and feature optimisation: kernel weights and feature scales are found together."""
+"""Joint classifier and feature optimisation: kernel weights and feature scales are found together.
+
+- ``estimators``: JCFOClassifier and JCFORegressor; ``settings``: rules for their parameters.
+- ``base``: the fit that both share: prepare, search, publish.
+- ``prepare``: from validated rows to the joint problem; ``screen``: standardised and screened features.
+- ``search``: the whole search; ``starts``: trials and the best start; ``feature_exchange``: features are
+  dropped and added by their price.
+- ``problem``: the objective, its gradient and its optimality conditions.
+- ``variable_projection``, ``em``: the solvers; ``weights``: the convex inner problem; ``newton``: the
+  last digits; ``bounded``: L-BFGS-B over non-negative numbers.
+- ``columns``, ``posteriors``: what is published of a fit.
+- ``cv``: JCFOClassifierCV and JCFORegressorCV; ``rate_search``: how they choose their rates;
+  ``rate_grid``: the candidates; ``rate_path``: their fits, each started from the one before it.
+"""
+
+from .cv import JCFOClassifierCV, JCFORegressorCV
+from .estimators import JCFOClassifier, JCFORegressor
+
+__all__ = ["JCFOClassifier", "JCFOClassifierCV", "JCFORegressor", "JCFORegressorCV"]

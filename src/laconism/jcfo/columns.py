@@ -11,7 +11,8 @@ import numpy as np
 from .._protocols import Array, Index
 from ..basis import KernelBasis, WithConstant
 from ..kernels import Kernel, Scaled
-from .prepare import PreparedData, inner_kernel
+from .prepare import PreparedData
+from .problem import inner_kernel
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ class JointColumns(NamedTuple):
         """Return the columns under these scales, one row of them for each problem."""
         # Distances do not depend on the origin.
         origin = prepared.origin if model.standardize and model.kernel != "rbf" else None
-        kernels = [Scaled(inner_kernel(model), each * prepared.unit**2, origin) for each in scales]
+        inner = inner_kernel(model.kernel, model.degree)
+        kernels = [Scaled(inner, each * prepared.unit**2, origin) for each in scales]
         centres = prepared.X[prepared.centres]
         bases = [KernelBasis(kernel, centres, prepared.centres) for kernel in kernels]
         columns: list[Any] = [

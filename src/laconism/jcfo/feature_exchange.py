@@ -120,7 +120,7 @@ def _trial(
 
 
 def _promising_features(problem: JointProblem, here: FeatureSubset) -> list[int]:
-    """Return the features with the largest correlations with the residuals or gradients in the scales."""
+    """Return features by their correlation with the residuals and by the gradient in their scales."""
     theta, outputs = np.zeros(problem.X.shape[1]), here.state.outputs
     theta[here.features] = here.state.theta
     size = np.sqrt(problem.weight @ problem.X**2)

@@ -1,10 +1,10 @@
 """The last digits: Newton's method in weights and scales together.
 
 Once it is known which weights and scales are not zero, and the signs of the weights, the objective is
-smooth, and Newton's method ends at the same stationary point from every start near it: two descriptions of
-one problem, such as a row written twice and a row of weight two, get one answer.
+smooth, and Newton's method ends at the same stationary point from every start near it: two descriptions
+of one problem, such as a row written twice and a row of weight two, get one answer.
 
-A regression is solved in ``u = w / s``, ``1 / s`` and ``b / s``, in which its objective has the same form.
+A regression is solved in ``u = w / s``, ``1 / s`` and ``b / s``, where its objective has the same form.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ def _shrink_gradient(smooth: _SmoothObjective, point: _NewtonPoint, d: Array) ->
 
 
 def _direction(point: _NewtonPoint) -> Array:
-    """Return Newton's step with the absolute values of the Hessian's eigenvalues, so that it descends."""
+    """Return Newton's step with absolute values of the Hessian's eigenvalues, so that it descends."""
     H = point.hessian
     assert H is not None
     unit = 1 / np.sqrt(np.maximum(np.abs(np.diag(H)), np.finfo(float).tiny))

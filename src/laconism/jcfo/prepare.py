@@ -13,10 +13,10 @@ from .._component import is_name
 from .._protocols import Array, Index
 from ..basis.rows import distinct_rows
 from ..judging.price import extended_bic
-from ..kernels import RBF, Kernel, Linear, Polynomial
+from ..judging.rows import canonical_order
 from ..linalg import as_dense
 from ..model.tasks import FitData
-from .problem import JointProblem
+from .problem import JointProblem, inner_kernel
 from .screen import screen_features, standardise
 
 # All distinct rows are centres up to this many.
@@ -56,9 +56,9 @@ class PreparedData:
     def selection_rate(self, share: float = 1.0) -> float:
         """Return the rate of the weights that keeps features of noise out, or a part of it.
 
-        Features that screening left out count too: those that are left are the strongest of all. Of inner
-        products only the product of both rates matters, since scales are traded for weights: its rate is
-        squared.
+        Features that screening left out count too: those that are left are the strongest of all. With
+        inner products only the product of both rates matters, since scales are traded for weights: there
+        the rate is squared.
         """
         problem = self.problems[0]
         noise = _noise_gradient(problem.weight, self.X.shape[1])
@@ -97,7 +97,7 @@ def prepare(model: Any, data: FitData) -> PreparedData:
         Read for its settings only.
     data : FitData
     """
-    X, weight, targets, likelihood = data
+    X, weight, targets, likelihood, _ = data
     X = as_dense(X)
     origin, unit = standardise(X, weight, units=model.standardize)
     features = screen_features((X - origin) * unit, targets, weight, likelihood, model.screening)
@@ -106,7 +106,7 @@ def prepare(model: Any, data: FitData) -> PreparedData:
     scale_rate = _AUTO_SCALE_RATE if is_name(model.scale_rate, "auto") else float(model.scale_rate)
     free = bool(model.fit_intercept and not _penalizes_intercept(model, len(targets)))
     problem = JointProblem(
-        inner_kernel(model),
+        inner_kernel(model.kernel, model.degree),
         Z,
         Z[centres],
         targets,
@@ -122,13 +122,6 @@ def prepare(model: Any, data: FitData) -> PreparedData:
     start = _initial_scales(model, unit)
     start = None if start is None else start[features]
     return PreparedData(problems, X, centres, trial_order, features, unit, origin, start)
-
-
-def inner_kernel(model: Any) -> Kernel:
-    """Return the kernel of scaled features."""
-    if model.kernel == "rbf":
-        return RBF(gamma=1.0)
-    return Linear() if model.kernel == "linear" else Polynomial(degree=int(model.degree))
 
 
 def _initial_scales(model: Any, unit: Array) -> Array | None:
@@ -170,8 +163,7 @@ def _draw_centres(X: Array, n_centres: int | None, random_state: Any) -> tuple[I
     the rows changes the set.
     """
     source, _ = distinct_rows(X)
-    direction = np.random.default_rng(0).normal(size=X.shape[1])
-    source = source[np.argsort(np.einsum("ij,j->i", X[source], direction), kind="stable")]
+    source = source[canonical_order(X[source])]
     drawn = source[check_random_state(random_state).permutation(source.size)]
     if n_centres is None:
         n_centres = source.size if source.size <= _MAX_ROWS_AS_CENTRES else _N_DRAWN_CENTRES

@@ -2,8 +2,8 @@
 
     F(w, theta) = -sum_i weight_i log p(y_i | f_i) + weight_rate |w|_1 + scale_rate sum(theta)
 
-With Gaussian noise of standard deviation ``s`` the first penalty is ``weight_rate |w|_1 / s``, so that the
-noise can be estimated with the weights.
+With Gaussian noise of standard deviation ``s`` the first penalty is ``weight_rate |w|_1 / s``, so that
+the noise can be estimated with the weights.
 """
 
 from __future__ import annotations
@@ -16,13 +16,20 @@ from typing import Any
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
-from ..kernels import Stationary
+from ..kernels import RBF, Kernel, Linear, Polynomial, Stationary
 from ..kernels._pairwise import dot_products, squared_distances
 from ..likelihoods import Gaussian
 from ..linalg import row_blocks
 
 # Step of the complex-step derivative: its square underflows, so the derivative is exact.
 _COMPLEX_STEP = 1e-30
+
+
+def inner_kernel(name: str, degree: int) -> Kernel:
+    """Return the kernel of scaled features that a name stands for."""
+    if name == "rbf":
+        return RBF(gamma=1.0)
+    return Linear() if name == "linear" else Polynomial(degree=int(degree))
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@
 Without a selection rate that is all. With one, ``search`` goes on:
 
 4. The steps above happen at the selection rate, which keeps few features, and shrinks them.
-5. Exchange: features not worth their price are dropped, others are added (``feature_exchange``). A second
-   exchange begins with the features of a trial at the final rate, and the better end counts.
+5. Exchange: features not worth their price are dropped, others are added (``feature_exchange``). A
+   second exchange begins with the features of a trial at the final rate, and the better end counts.
 6. Relax: with these features only, solve at the final rate (``relax``).
 
 A cross-validation follows ascending selection rates, each solution the start of the next (``path``).
@@ -83,9 +83,9 @@ def search(
 ) -> JointFit:
     """Return the solution, its features selected at ``selection_rates`` if there are any.
 
-    The rates are tried in turn until one keeps a feature; then features are exchanged until each is worth
-    its ``price``. Features that matter only together must be added together; so, where there can be such,
-    the exchange also begins with the features of a trial at the problem's own rate.
+    The rates are tried in turn until one keeps a feature; then features are exchanged until each is
+    worth its ``price``. Features that matter only together must be added together; so, where there can
+    be such, the exchange also begins with the features of a trial at the problem's own rate.
     """
     if not selection_rates:
         return solve_from(problem, settings, report)
@@ -206,5 +206,5 @@ def _starting_scales(problem: JointProblem, settings: SearchSettings) -> Array:
 
 
 def _is_final(fit: JointFit, settings: SearchSettings) -> bool:
-    """Whether no exchange of features follows: a callback has stopped the search, or it is the paper's."""
+    """Whether no exchange of features follows: a callback stopped the search, or it is the paper's."""
     return fit.state.stopped or settings.solver == "em"

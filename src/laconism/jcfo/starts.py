@@ -1,7 +1,7 @@
 """Scales at which a search starts: short trials through few centres, and the best of them.
 
-The objective has many local minima. All features weak, some of them strong, one of them sharp, and the end
-of a path of ascending rates are tried by a few iterations each.
+The objective has many local minima. All features weak, some of them strong, one of them sharp, and the
+end of a path of ascending rates are tried by a few iterations each.
 """
 
 from __future__ import annotations

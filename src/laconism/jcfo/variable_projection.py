@@ -1,8 +1,8 @@
 """Variable projection: the weights are eliminated, the scales descend [JCFO].
 
-It minimises ``phi(theta) = min_w F(w, theta)``: the inner problem is convex and solved exactly, and by the
-envelope theorem the gradient of ``phi`` is that of ``F`` at fixed ``w``. L-BFGS-B comes near the minimum,
-and Newton's method in weights and scales together finds the last digits.
+It minimises ``phi(theta) = min_w F(w, theta)``: the inner problem is convex and solved exactly, and by
+the envelope theorem the gradient of ``phi`` is that of ``F`` at fixed ``w``. L-BFGS-B comes near the
+minimum, and Newton's method in weights and scales together finds the last digits.
 
 [JCFO] B. Krishnapuram, A. Hartemink, L. Carin, M. Figueiredo, A Bayesian approach to joint feature
 selection and classifier design, IEEE TPAMI 26, 2004.
@@ -91,7 +91,7 @@ def _descend(
     callback: StateCallback | None,
     warm: Sequence[OutputWeights] | None = None,
 ) -> JointState:
-    """Return the best state of a descent that ends when an iteration gains less than ``tol`` of ``F``."""
+    """Return the best state of a descent that ends when an iteration gains a part ``tol`` or less."""
     unit = float(theta.mean()) or 1.0  # the first step of L-BFGS has unit length
     inner = _INNER_TOLERANCE_SHARE * float(np.sqrt(tol))
     best = last = project(problem, theta, warm, inner)
