@@ -208,7 +208,9 @@ def test_of_candidates_that_do_not_run_only_the_way_is_walked(data, monkeypatch)
     prepared = model._prepare(model._fit_data(data[0][:60], data[1][:60], None))
     grid = [Rates("auto", rate, weight) for rate in (2.0, 4.0, 8.0) for weight in (rate, 1.0, 0.3)]
     runners = [JCFOCandidate(rates, runs=rates == (("auto", 4.0, 1.0))) for rates in grid]
-    assert [runner.rates for runner, _ in fit_candidates(model, prepared, runners)] == [("auto", 4.0, 1.0)]
+    assert [runner.rates for runner, _ in fit_candidates(model, prepared, runners)] == [
+        ("auto", 4.0, 1.0)
+    ]
     assert rates == [1.0]
 
 

@@ -1,4 +1,4 @@
-"""The candidates of a search for rates: selection rates ascend, and from each the weight rates descend."""
+"""The candidates of a search for rates: selection rates ascend, and from each, weight rates descend."""
 
 from __future__ import annotations
 

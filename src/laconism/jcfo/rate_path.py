@@ -23,8 +23,8 @@ from .prepare import PreparedData
 from .rate_grid import JCFOCandidate
 from .search import JointFit, SearchSettings, path, relax
 
-# Error in nats of every comparison of two candidates, beside the standard error: the first fold of a small
-# sample may have none of the rows on which they differ.
+# Error in nats of every comparison of two candidates, beside the standard error: the first fold of a
+# small sample may have none of the rows on which they differ.
 MIN_ERROR_NATS = 1.0
 
 

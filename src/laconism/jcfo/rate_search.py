@@ -1,4 +1,4 @@
-"""Rates of a joint model by cross-validation: the fewest features among candidates as good as the best."""
+"""Rates of a joint model by cross-validation: the fewest features of candidates as good as the best."""
 
 from __future__ import annotations
 
