@@ -5,7 +5,7 @@
 - ``prepare``: from validated rows to the joint problem; ``screen``: standardised and screened features.
 - ``search``: the whole search; ``starts``: trials and the best start; ``feature_exchange``: features are
   dropped and added by their price.
-- ``problem``: the objective, its gradient and its optimality conditions.
+- ``problem``: the objective, its gradient and its optimality conditions; ``joint_fit``: a result.
 - ``variable_projection``, ``em``: the solvers; ``weights``: the convex inner problem; ``newton``: the
   last digits; ``bounded``: L-BFGS-B over non-negative numbers.
 - ``columns``, ``posteriors``: what is published of a fit.

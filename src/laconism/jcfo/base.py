@@ -12,9 +12,10 @@ from ..model.callbacks import begin_reports
 from ..model.kernel_model import KernelModel
 from ..model.tasks import FitData
 from .columns import JointColumns
+from .joint_fit import JointFit
 from .posteriors import output_fits
 from .prepare import PreparedData, prepare
-from .search import JointFit, SearchSettings, check_solver, search
+from .search import SearchSettings, check_solver, search
 from .settings import joint_rules
 
 

@@ -12,7 +12,7 @@ from .._protocols import Array, Index
 from ..basis import KernelBasis, WithConstant
 from ..kernels import Kernel, Scaled
 from .prepare import PreparedData
-from .problem import inner_kernel
+from .settings import inner_kernel
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from .._protocols import Array, Index
-from ..likelihoods import Gaussian
+from ..likelihoods import Noise
 from ..linalg import symmetric_eigen
 from ..solvers.line_search import backtrack
 from .problem import JointProblem, JointState
-from .weights import min_noise, with_variance
 
 _MAX_NEWTON_STEPS = 100
 # Part of the predicted decrease that a step must achieve: Armijo's constant.
@@ -40,7 +39,7 @@ _MAX_HESSIAN_MULTIPLICATIONS = 2e10
 
 def _root_precision(likelihood: Any) -> float:
     """Return one over the standard deviation of the noise: the unit of a regression's unknowns."""
-    return float(1 / np.sqrt(likelihood.noise)) if isinstance(likelihood, Gaussian) else 1.0
+    return float(1 / np.sqrt(likelihood.noise)) if isinstance(likelihood, Noise) else 1.0
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class _SmoothObjective:
             own = [tau * output.w[kept]]
             intercept = at + kept.size if problem.intercept else None
             own += [np.array([tau * output.b])] if problem.intercept else []
-            free = problem.estimates_noise and likelihood.noise > min_noise(problem, y)
+            free = problem.estimates_noise and likelihood.noise > problem.min_noise(y)
             root = at + kept.size + int(problem.intercept) if free else None
             own += [np.array([tau])] if free else []
             sign = np.sign(output.w[kept])
@@ -168,7 +167,7 @@ class _SmoothObjective:
     def _evaluate(self, output: _OutputUnknowns, f: Array, v: Array) -> tuple[float, Array, Array]:
         """Return the log-likelihood, its slopes and minus its curvatures; of noise, in its units."""
         weight = self.problem.weight
-        if isinstance(output.likelihood, Gaussian):
+        if isinstance(output.likelihood, Noise):
             slope = output.root_precision(v) * output.y - f
             return -0.5 * float(weight @ slope**2), slope, np.ones_like(f)
         log_p, slope, curvature = output.likelihood.evaluate(output.y, f)
@@ -180,7 +179,7 @@ class _SmoothObjective:
         for output, old in zip(self.outputs, here.outputs, strict=True):
             likelihood, tau = output.likelihood, output.root_precision(v)
             if output.root is not None:
-                likelihood = with_variance(likelihood, max(tau**-2, min_noise(problem, output.y)))
+                likelihood = problem.with_variance(likelihood, tau**-2, output.y)
             w = np.zeros_like(old.w)
             w[output.kept] = v[output.weights] / tau
             b = 0.0 if output.intercept is None else float(v[output.intercept]) / tau
@@ -206,7 +205,7 @@ def _reached_min_noise(problem: JointProblem, before: JointState, here: JointSta
     """Whether the noise has just fallen to the smallest that is allowed."""
     if not problem.estimates_noise:
         return False
-    least = min_noise(problem, problem.targets[0])
+    least = problem.min_noise(problem.targets[0])
     old, new = before.outputs[0].likelihood, here.outputs[0].likelihood
     return bool(old.noise > least >= new.noise)  # type: ignore[attr-defined]
 

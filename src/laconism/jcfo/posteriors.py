@@ -12,8 +12,8 @@ from ..model.output import Fit
 from ..posterior import GaussianPosterior
 from ..priors import Laplace
 from ..solvers import Problem, Status
+from .joint_fit import JointFit
 from .problem import JointProblem
-from .search import JointFit
 
 
 def output_fits(problems: Sequence[JointProblem], fits: Sequence[JointFit]) -> list[Fit]:

@@ -16,8 +16,9 @@ from ..judging.price import extended_bic
 from ..judging.rows import canonical_order
 from ..linalg import as_dense
 from ..model.tasks import FitData
-from .problem import JointProblem, inner_kernel
+from .problem import JointProblem
 from .screen import screen_features, standardise
+from .settings import inner_kernel
 
 # All distinct rows are centres up to this many.
 _MAX_ROWS_AS_CENTRES = 1000

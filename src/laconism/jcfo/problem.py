@@ -16,20 +16,17 @@ from typing import Any
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
-from ..kernels import RBF, Kernel, Linear, Polynomial, Stationary
+from ..kernels import Stationary
 from ..kernels._pairwise import dot_products, squared_distances
-from ..likelihoods import Gaussian
+from ..likelihoods import Noise
 from ..linalg import row_blocks
 
 # Step of the complex-step derivative: its square underflows, so the derivative is exact.
 _COMPLEX_STEP = 1e-30
 
-
-def inner_kernel(name: str, degree: int) -> Kernel:
-    """Return the kernel of scaled features that a name stands for."""
-    if name == "rbf":
-        return RBF(gamma=1.0)
-    return Linear() if name == "linear" else Polynomial(degree=int(degree))
+# The smallest noise variance, as a part of the target's variance: a polynomial of many features
+# interpolates any data, and then the data do not determine the noise.
+_MIN_NOISE_SHARE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ class JointProblem:
     @cached_property
     def estimates_noise(self) -> bool:
         """Whether the noise of a regression is estimated too."""
-        return isinstance(self.likelihood, Gaussian) and self.likelihood.estimate
+        return isinstance(self.likelihood, Noise) and self.likelihood.estimate
 
     # ---- the design -----------------------------------------------------------------------
 
@@ -142,7 +139,7 @@ class JointProblem:
 
     def latent_rate(self, likelihood: Likelihood) -> float:
         """Return the price of a weight in the units of the latent."""
-        if isinstance(likelihood, Gaussian):
+        if isinstance(likelihood, Noise):
             return float(self.weight_rate / np.sqrt(likelihood.noise))
         return float(self.weight_rate)
 
@@ -179,6 +176,18 @@ class JointProblem:
                 part = S.sum(axis=1) @ A**2 + S.sum(axis=0) @ B**2 - 2 * part
             gradient[block] = part
         return gradient
+
+    # ---- noise ----------------------------------------------------------------------------
+
+    def min_noise(self, y: Array) -> float:
+        """Return the smallest noise variance that is allowed."""
+        share = self.weight / self.weight.sum()
+        return float(_MIN_NOISE_SHARE * (share @ (y - share @ y) ** 2))
+
+    def with_variance(self, likelihood: Any, noise: float, y: Array) -> Likelihood:
+        """Return the Gaussian likelihood with another noise variance, or the smallest allowed."""
+        noise = max(noise, self.min_noise(y))
+        return type(likelihood)(noise, likelihood.estimate, likelihood.floor)  # type: ignore[no-any-return]
 
     # ---- optimality -----------------------------------------------------------------------
 

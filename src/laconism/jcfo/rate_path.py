@@ -19,9 +19,10 @@ from ..judging.race import BEHIND_LEADER
 from ..judging.row_scores import Scoring
 from ..judging.trials import Data, Trial, Tried
 from ..solvers import Record
+from .joint_fit import JointFit
 from .prepare import PreparedData
 from .rate_grid import JCFOCandidate
-from .search import JointFit, SearchSettings, path, relax
+from .search import SearchSettings, path, relax
 
 # Error in nats of every comparison of two candidates, beside the standard error: the first fold of a
 # small sample may have none of the rows on which they differ.

@@ -29,6 +29,7 @@ from ..kernels import Linear
 from ..solvers import Record
 from .em import expectation_maximisation
 from .feature_exchange import exchange_features
+from .joint_fit import JointFit
 from .problem import JointProblem, JointState
 from .starts import (
     TRIAL_ITERATIONS,
@@ -46,15 +47,6 @@ SOLVERS: dict[str, Any] = {"em": expectation_maximisation, "varpro": variable_pr
 _RESTART_RATE = 0.03
 
 Report = Callable[[Record], bool]
-
-
-@dataclass(frozen=True)
-class JointFit:
-    """The end of a search, its history, and a sentence about it."""
-
-    state: JointState
-    history: list[Record]
-    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rules that the settings of a joint model must meet."""
+"""Settings of a joint model: the rules that they must meet, and the kernel that they name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 
 from .._component import is_count, is_name, is_number, is_positive, is_rate
+from ..kernels import RBF, Kernel, Linear, Polynomial
 
 _KERNELS = ["linear", "poly", "rbf"]
+
+
+def inner_kernel(name: str, degree: int) -> Kernel:
+    """Return the kernel of scaled features that a name stands for."""
+    if name == "rbf":
+        return RBF(gamma=1.0)
+    return Linear() if name == "linear" else Polynomial(degree=int(degree))
 
 
 def joint_rules(model: Any, *, classifies: bool) -> dict[str, tuple[bool, str]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._protocols import Array, Index, Likelihood
+from .._protocols import Array, Index
 from ..solvers.line_search import backtrack
 from ..solvers.problem import floor_curvature
 from ..solvers.proximal import lasso_quadratic
@@ -27,9 +27,6 @@ _NEW_COLUMNS_SHARE = 0.25
 _MAX_COSINE = 0.5
 # A column whose variance is a smaller part of its mean square counts as constant.
 _CONSTANT_COLUMN_SHARE = 1e-12
-# The smallest noise variance, as a part of the target's variance: a polynomial of many features
-# interpolates any data, and then the data do not determine the noise.
-_MIN_NOISE_SHARE = 1e-4
 # A decrease below this part of the objective is rounding.
 _RELATIVE_ROUNDING = 1e-15
 # Tolerance of the inner lasso, as a part of that of the weights.
@@ -60,19 +57,8 @@ def with_noise(problem: JointProblem, y: Array, here: OutputWeights) -> OutputWe
     likelihood: Any = here.likelihood.refit(y, here.f, problem.weight, 0)
     half = problem.weight_rate * float(np.abs(here.w).sum()) / (2 * problem.weight.sum())
     noise = float(half + np.sqrt(half**2 + likelihood.noise)) ** 2
-    likelihood = with_variance(likelihood, max(noise, min_noise(problem, y)))
+    likelihood = problem.with_variance(likelihood, noise, y)
     return problem.output_at(y, here.w, here.b, here.f, likelihood)
-
-
-def min_noise(problem: JointProblem, y: Array) -> float:
-    """Return the smallest noise variance that is allowed."""
-    share = problem.weight / problem.weight.sum()
-    return float(_MIN_NOISE_SHARE * (share @ (y - share @ y) ** 2))
-
-
-def with_variance(likelihood: Any, noise: float) -> Likelihood:
-    """Return the Gaussian likelihood with another noise variance."""
-    return type(likelihood)(noise, likelihood.estimate, likelihood.floor)  # type: ignore[no-any-return]
 
 
 def empty_weights(problem: JointProblem, y: Array, n_columns: int) -> OutputWeights:
