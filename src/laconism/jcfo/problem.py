@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
-from ..kernels import Stationary
 from ..kernels._pairwise import dot_products, squared_distances
 from ..likelihoods import Noise
 from ..linalg import row_blocks
@@ -90,7 +89,7 @@ class JointProblem:
     @property
     def on_distances(self) -> bool:
         """Whether the kernel is one of distances, not of inner products."""
-        return isinstance(self.kernel, Stationary)
+        return bool(self.kernel.of_distances)
 
     @cached_property
     def estimates_noise(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ class Kernel(Component, ABC):
     >>> RBF(gamma=0.5) + Linear() * Linear()
     Sum(left=RBF(gamma=0.5), right=Product(left=Linear(), right=Linear()))
     """
+
+    of_distances: ClassVar[bool] = False  # whether it depends on the squared distance only
 
     @property
     def positive(self) -> bool:

@@ -39,6 +39,8 @@ class Stationary(Kernel):
            [0.5, 0.5]])
     """
 
+    of_distances: ClassVar[bool] = True
+
     @abstractmethod
     def profile(self, sq: Array) -> Array:
         """Return the kernel at the squared distances ``sq``."""
