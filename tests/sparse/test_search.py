@@ -26,7 +26,7 @@ from laconism.datasets import (
     make_sparse_regression,
 )
 from laconism.inspection import SparsityPathDisplay
-from laconism.jcfo import rate_search as _jcfo_search
+from laconism.jcfo import rate_search as joint_search
 from laconism.judging.folds import draw_folds
 from laconism.judging.race import drop_dominated
 from laconism.judging.row_scores import UNIT_FACTOR, RowScores
@@ -448,7 +448,7 @@ def test_groups_are_never_on_both_sides(kind, monkeypatch):
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(60, 2)), rng.permutation(np.arange(60) % 12)
     y = X[:, 0] if kind is SparseBayesRegressorCV else X[:, 0] > 0
-    drawn, module = [], _jcfo_search if kind is JCFOClassifierCV else _search
+    drawn, module = [], joint_search if kind is JCFOClassifierCV else _search
 
     def remembered(*asked):
         drawn.extend(draw_folds(*asked))
