@@ -33,7 +33,7 @@ class JCFOBase(KernelModel):
     penalize_intercept: Any
     random_state: Any
 
-    def _rules(self) -> dict[str, tuple[bool, str]]:
+    def _own_rules(self) -> dict[str, tuple[bool, str]]:
         return joint_rules(self, classifies=self._task.classifies)
 
     # ---- fit ------------------------------------------------------------------------------

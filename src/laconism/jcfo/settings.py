@@ -23,8 +23,6 @@ def joint_rules(model: Any, *, classifies: bool) -> dict[str, tuple[bool, str]]:
     """Return what each setting of a joint model must be, and whether it is."""
     selection, scales, screening = model.selection_rate, model.initial_scales, model.screening
     rules = {
-        "tol": (is_positive(model.tol), "a positive number"),
-        "max_iter": (is_count(model.max_iter), "a positive whole number"),
         "weight_rate": (is_positive(model.weight_rate), "a positive number"),
         "scale_rate": (
             is_name(model.scale_rate, "auto") or is_rate(model.scale_rate),

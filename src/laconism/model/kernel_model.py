@@ -135,6 +135,7 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
             {"n_jobs": jobs}
             | {name: (is_switch(getattr(self, name)), "True or False") for name in switches}
             | self._rules()
+            | getattr(self, "_own_rules", dict)()  # of settings that only one family has
         )
         for name, (holds, rule) in rules.items():
             if not holds:

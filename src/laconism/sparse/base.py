@@ -38,9 +38,9 @@ class SparseBayesBase(KernelModel):
     solver: Any
     warm_start: bool
 
-    def _rules(self) -> dict[str, tuple[bool, str]]:
+    def _own_rules(self) -> dict[str, tuple[bool, str]]:
         fits = is_count(self.expansion) and self.expansion <= 10
-        return super()._rules() | {"expansion": (fits, "a whole number from 1 to 10")}
+        return {"expansion": (fits, "a whole number from 1 to 10")}
 
     def _fit_rows(
         self, data: FitData, prepared: PreparedDesign | None = None, scales: Sequence[float] = ()
