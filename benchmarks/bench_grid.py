@@ -1,6 +1,6 @@
 """Grids of features: beside variational Bayes by inversion, 100,000 cells, and table 1 of the paper.
 
-CPU seconds of one core are compared: they are what a machine with other work to do still tells.
+CPU seconds of one core are compared, which other work on the machine hardly changes.
 """
 
 import math

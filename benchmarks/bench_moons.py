@@ -1,12 +1,9 @@
 """Kernel classification of the moons beside fastrvm: error, log-loss and time.
 
-Like is judged with like: fastrvm is a relevance vector machine, and so is what the bars judge, ours by
-the evidence, which `bench_rvm` judges too. The Jeffreys prior stands beside it without a bar, with
-fastrvm's logistic likelihood and with the probit one. It was judged until its draws (seeds below 100)
-showed ties from 2,000 rows on: a ratio of 1.0026 in the log-loss at 5,000. The machine had 0.998 and
-1.0001 (0.0006) on the same draws. So the draws are others, which nobody had looked at.
-
-CPU seconds of one core are compared: they are what a machine with other work to do still tells.
+Like is compared with like: fastrvm is a relevance vector machine, and so is what the bars judge, ours by
+the evidence. The Jeffreys prior is shown beside it without a bar, with fastrvm's logistic likelihood and
+with the probit (docs/decisions/068). CPU seconds of one core are compared, which other work on the
+machine hardly changes.
 """
 
 from sklearn.datasets import make_moons

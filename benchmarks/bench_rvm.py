@@ -1,6 +1,6 @@
 """Relevance vector machines beside SVC and fastrvm: time, error, log-loss, and sinc.
 
-CPU seconds of one core are compared: they are what a machine with other work to do still tells.
+CPU seconds of one core are compared, which other work on the machine hardly changes.
 All that is required, of speed and of log-loss, is required of one and the same inference: the one that
 did best by all of it on draws that are not reported. The others are shown beside it.
 """

@@ -1,10 +1,10 @@
-"""Do the probabilities mean what they say?
-========================================
+"""Are the probabilities calibrated?
+=================================
 
 A probability of 0.9 should come true nine times out of ten. ``predict_proba`` integrates over the
-posterior of the weights, so a model that has seen little says less. The mean weights alone do not know
-how little they know. With 30 training rows the difference can be seen; the bars say how sure the
-comparison itself is, the panel below how many observations there are behind each point.
+posterior of the weights, so a model fitted to few rows is less confident. The mean weights alone ignore
+that uncertainty. With 30 training rows the difference is visible. The bars are confidence intervals of
+the frequencies; the panel below counts the observations behind each point.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 r"""The price of searching
 ======================
 
-The largest of :math:`p` noises reaches :math:`\sqrt{2\log p}` standard errors. A prior with a fixed
-threshold of two therefore lets noise in, the more candidates there are the more. With
-``strength="auto"`` the Jeffreys prior raises its threshold with the number of candidates, and estimates
-what it has found without the charge. Here five features matter, and the others are noise.
+The largest of :math:`p` standard normal variables is about :math:`\sqrt{2\log p}`. A prior with a fixed
+threshold of two standard errors therefore lets noise in, and more of it the more candidates there are.
+With ``strength="auto"`` the Jeffreys prior raises its threshold with the number of candidates, and
+estimates the kept weights without that charge. Here five features matter; the others are noise.
 """
 
 import matplotlib.pyplot as plt

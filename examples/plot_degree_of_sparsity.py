@@ -1,12 +1,11 @@
 """Sparse is not always better
 ===========================
 
-Two problems in the plane. On the cross a few kernels say all there is to say; on the spiral it
-takes many. The shape ``q`` of the generalized Gaussian prior goes from nearly best subset (small)
-over the lasso (1) to ridge (2), and :class:`~laconism.SparseBayesClassifierCV` chooses it, sharing along
-the path what all candidates have in common. With ``one_standard_error=True`` it takes the sparsest
-candidate that is not clearly worse than the best, and with ``race=False`` it tries every candidate on
-every fold, so that all of them can be drawn.
+Two problems in the plane. The cross needs few kernels, the spiral many. The shape ``q`` of the
+generalized Gaussian prior ranges from nearly best subset (small) over the lasso (1) to ridge (2).
+:class:`~laconism.SparseBayesClassifierCV` chooses it by cross-validation along a warm-started path. With
+``one_standard_error=True`` it takes the sparsest candidate within one standard error of the best; with
+``race=False`` it tries every candidate on every fold, so that all of them can be drawn.
 """
 
 import matplotlib.pyplot as plt

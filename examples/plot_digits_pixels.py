@@ -1,8 +1,8 @@
-"""Which pixels tell a three from an eight?
-========================================
+"""Which pixels separate a three from an eight?
+============================================
 
-Handwritten digits of 8 by 8 pixels. Logistic regression uses all of them; the Jeffreys prior keeps the
-few that suffice, and the picture shows where they are: an eight is closed on the left, a three is open.
+Handwritten digits of 8 by 8 pixels. Logistic regression uses all of them; the Jeffreys prior keeps a
+few. The picture shows where they are: an eight is closed on the left, a three is open.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ pair = np.isin(y, (3, 8))
 X, X_test, y, y_test = train_test_split(X[pair], y[pair], test_size=0.5, random_state=0)
 
 # %%
-# Pixels are grey levels on one scale already; scikit-learn's penalty likes them standardised.
+# Pixels are grey levels on one scale already; scikit-learn's penalty needs them standardised.
 sparse = SparseBayesClassifier().fit(X, y)
 search = GridSearchCV(
     LogisticRegression(max_iter=1_000), {"C": [0.01, 0.1, 1.0]}, scoring="neg_log_loss"
@@ -34,7 +34,7 @@ for name, model, kept in (
     print(f"{name:34} {kept:2d} pixels, {np.mean(model.predict(X_test) == y_test):.1%} right")
 
 # %%
-# Discs vote for an eight, no pixel votes for a three; the picture underneath is the mean of the class.
+# Discs are weights in favour of an eight; no weight favours a three. The image below is the class mean.
 fig, axes = plt.subplots(1, 2, figsize=(9, 5), layout="compressed")
 for ax, digit in zip(axes, (3, 8), strict=True):
     ImageRelevanceDisplay.from_estimator(sparse, (8, 8), image=X[y == digit].mean(axis=0), ax=ax)

@@ -1,11 +1,11 @@
-"""The papers' algorithm, and two faster ones
-==========================================
+"""EM, Newton and proximal Newton
+==============================
 
-All models here are fitted by one step, repeated: a Gaussian that touches the likelihood, a Gaussian that
-touches the prior, and a weighted ridge problem. EM takes the bound of the papers for the likelihood;
-Newton's method takes its curvature. The stationary points are the same, the number of steps is not.
-Neither cures the approach to an exact zero under the lasso's prior, which is slow because the touching
-Gaussian gets ever narrower; there an exact convex solver knows when it has arrived.
+All models here are fitted by repeating one step: a Gaussian that touches the likelihood, a Gaussian that
+touches the prior, and a weighted ridge problem. EM takes the papers' bound for the likelihood; Newton's
+method takes its curvature. The stationary points are the same, the number of steps is not. Under the
+Laplace prior both approach an exact zero slowly, because the touching Gaussian gets ever narrower; the
+exact convex solver (proximal Newton) stops with a certificate.
 """
 
 import matplotlib.pyplot as plt

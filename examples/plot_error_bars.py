@@ -1,10 +1,10 @@
-"""Error bars that know where there are no data
-============================================
+"""Error bars away from the data
+=============================
 
-A sparse model of a few kernels is sure of itself where no kernel reaches: there its function is flat,
-and so is its doubt. :class:`~laconism.RVMRegressor` puts a kernel on the new point as well, whose weight
-nothing is known about, so the band widens away from the data. Both are shown beyond the range in which
-there are observations, with a gap in the middle; the dotted line is the truth.
+A sparse model of a few kernels is overconfident where no kernel reaches: its function is flat there, and
+its variance is small. :class:`~laconism.RVMRegressor` adds a kernel at the new point, whose weight has
+its prior variance, so the band widens away from the data. Both are shown beyond the range of the
+observations, with a gap in the middle; the dotted line is the truth.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@
 
 Without a kernel every classifier here is a selector as well: ``transform`` passes on the columns that
 were kept, with their names. The relevance is drawn with two standard deviations of the posterior, so one
-can see which weights the data pin down.
+can see which weights the data determine.
 """
 
 import matplotlib.pyplot as plt
@@ -33,7 +33,7 @@ for k, ax in enumerate(axes):
 plt.show()
 
 # %%
-# Selection inside the pipeline is repeated in each fold, so the comparison does not cheat.
+# Selection inside the pipeline is repeated in each fold, so nothing leaks.
 forest = RandomForestClassifier(50, random_state=0)
 for name, steps in {
     "the classifier itself": make_pipeline(StandardScaler(), SparseBayesClassifier()),

@@ -2,9 +2,9 @@
 =========================================
 
 Each sample is a table, sensors by hours, and the target depends on a few sensors at a few hours. A model
-with one precision for each of the entries has to find every weight by itself;
-:class:`~laconism.GridRVMRegressor` has one precision for each sensor and one for each hour, and lets the
-entries of a slice speak for each other.
+with one precision for each entry has to find every weight separately.
+:class:`~laconism.GridRVMRegressor` has one precision for each sensor and one for each hour, so the
+entries of a slice share their evidence.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """Features that matter only together
 ==================================
 
-The class is the sign of a product of two features: alone, each of them says nothing, so no test of one
-feature at a time and no linear model finds them. JCFO learns a scale for every feature inside the kernel
-while it learns the weights of the kernels, and both become exactly zero where they are not needed.
+The class is the sign of a product of two features. Each alone is independent of the class, so no test
+of one feature at a time and no linear model finds them. JCFO learns a weight for every feature inside the
+kernel together with the weights of the kernels. Both become exactly zero where they are not needed.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ for name, model in models.items():
     print(f"{name:23} {model.fit(X, y).score(X_test, y_test):.1%} right")
 
 # %%
-# The scales that are left, and how many kernels they serve.
+# The feature weights that are left, and the number of kernels.
 joint = models["JCFO"]
 print(f"features {joint.get_support(indices=True)}, {joint.n_relevant_} of {len(X)} kernels")
 RelevanceDisplay.from_estimator(joint)

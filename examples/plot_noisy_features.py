@@ -1,7 +1,7 @@
 """A kernel machine that drops noisy features
 ==========================================
 
-A kernel of all features cannot tell signal from noise: every useless feature blurs every distance.
+In a kernel of all features every noise feature adds noise to every distance.
 ``basis="per_feature_rbf"`` puts one-dimensional kernels on each feature, and
 :class:`~laconism.GridRVMClassifier` learns one precision for each feature and each row of that grid.
 Two features of this problem carry signal, the others are noise.
@@ -45,6 +45,6 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# The bound on the evidence rises until the end, and slices of the grid leave one by one.
+# The bound on the evidence rises until the end, while slices of the grid are pruned one by one.
 ConvergenceDisplay.from_estimator(grid)
 plt.show()

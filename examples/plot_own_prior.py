@@ -1,10 +1,10 @@
 r"""A prior of your own
 ===================
 
-A prior is two functions of :math:`u = w^2` that keep one law,
-:math:`2\,\frac{d\,\mathrm{penalty}}{du}\,\mathrm{variance}(u) = 1`, and a slope at zero. That is all:
-:func:`laconism.testing.check_prior` checks it against finite differences, and every estimator and solver
-takes it. Here is the elastic net, a lasso and a ridge at once.
+A prior is two functions of :math:`u = w^2` that satisfy one law,
+:math:`2\,\frac{d\,\mathrm{penalty}}{du}\,\mathrm{variance}(u) = 1`, and a slope at zero.
+:func:`laconism.testing.check_prior` checks it against finite differences; every estimator and solver
+accepts it. Here is the elastic net, a lasso and a ridge at once.
 """
 
 import matplotlib.pyplot as plt
@@ -44,7 +44,7 @@ PriorDisplay.from_priors(priors)
 plt.show()
 
 # %%
-# A pair of columns that are nearly copies: the lasso takes one of them, the elastic net shares the
+# A pair of nearly identical columns: the lasso takes one of them, the elastic net shares the
 # weight between both.
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 6))

@@ -3,9 +3,9 @@ r"""What a prior does to a weight
 
 Under each prior, one weight with standard error 1: its penalty, and what is left of the least-squares
 estimate. The ridge shrinks everything by the same factor and leaves nothing at zero. The lasso (Laplace)
-takes the same from every weight, so large ones are biased for ever. Jeffreys' prior sets everything
-below two standard errors to zero and leaves large weights alone: a continuous cousin of the hard
-threshold, with nothing to tune. The generalized Gaussian, penalty :math:`|w|^q`, lies between them.
+subtracts the same from every weight, so large ones stay biased. The Jeffreys prior sets everything below
+two standard errors to zero and hardly changes large weights: close to a hard threshold, with nothing to
+tune. The generalized Gaussian, penalty :math:`|w|^q`, lies between them.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,7 @@ for ax, kind in zip(axes, ("penalty", "shrinkage"), strict=True):
 plt.show()
 
 # %%
-# The curve is no cartoon: on an orthogonal design an estimator does this to every weight. Forty columns,
+# On an orthogonal design an estimator does exactly this to every weight. Forty columns,
 # each orthogonal to the others, with known least-squares estimates in units of their standard error.
 n, estimates = 400, np.linspace(-6, 6, 40)
 rng = np.random.default_rng(0)

@@ -1,10 +1,9 @@
-"""How few words are enough?
-=========================
+"""How many kernels are enough?
+============================
 
-:class:`~laconism.LaconicClassifier` first fits a dense model, in the manner of a Gaussian process, and
-then looks for the fewest kernels that say the same. The path from nothing to the reference comes for
-free: ``with_kernels(k)`` is the model of any size, without another fit. So the price of sparsity can be
-seen, and chosen.
+:class:`~laconism.LaconicClassifier` first fits a dense reference, a Gaussian process, and then projects
+it onto the fewest kernels that predict the same. All sizes of the path are stored: ``with_kernels(k)``
+is the model of any size, without another fit. So the price of sparsity can be seen, and chosen.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +31,7 @@ for k in sorted(set(sizes)):
     print(f"{k:7d}  {loss:8.3f}  {smaller.score(X_test, y_test):5.1%}")
 
 # %%
-# Three kernels draw the same boundary in broad strokes.
+# Three kernels already give a similar boundary.
 fig, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
 for ax, k in zip(axes, (3, model.n_relevant_), strict=True):
     BoundaryDisplay.from_estimator(model.with_kernels(k), X, y, ax=ax)

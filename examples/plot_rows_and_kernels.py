@@ -2,8 +2,8 @@
 ===========================
 
 The support vectors of an SVM grow in proportion to the data, because every error is one. A sparse
-Bayesian model needs as many kernels as the boundary has bends. So does the price of a prediction; and
-since no kernel matrix is ever formed, many rows can be fitted at all.
+Bayesian model needs as many kernels as the shape of the boundary requires, and the cost of a prediction
+follows. No kernel matrix is formed, so many rows can be fitted.
 """
 
 import matplotlib.pyplot as plt

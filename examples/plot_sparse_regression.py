@@ -2,9 +2,9 @@
 ===================================
 
 150 rows, 500 features, 10 of which matter. The lasso with a cross-validated penalty finds them too, but
-among many others, and shrinks them: one penalty has to do both the choosing and the estimating. Under
-the Jeffreys prior a large coefficient is hardly penalised, and the strength of the prior charges for
-the search among 500 candidates, so noise does not get in. Nothing is tuned.
+among many others, and shrinks them: one penalty does both the selection and the estimation. Under the
+Jeffreys prior a large coefficient is hardly penalised, and the strength of the prior grows with the
+number of candidates, so noise stays out. Nothing is tuned.
 """
 
 import matplotlib.pyplot as plt

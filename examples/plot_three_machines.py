@@ -1,10 +1,10 @@
-"""Three ways to learn relevance
-=============================
+"""Three kinds of inference for the RVM
+====================================
 
 A relevance vector machine has one precision for each weight. They can be found from the empty model up
 (``"sequential"``), from the full model down (``"evidence"``), or with distributions of their own
-(``"variational"``). The first two climb the same evidence from opposite sides, and may end in different
-optima of it; the third climbs a bound on it. None of the three has a step that goes down.
+(``"variational"``). The first two maximise the same evidence from opposite directions, and may end in
+different optima; the third maximises a bound on it. No step of the three decreases its objective.
 """
 
 import matplotlib.pyplot as plt
