@@ -2,8 +2,8 @@
 ==================================
 
 The class is the sign of a product of two features. Each alone is independent of the class, so no test
-of one feature at a time and no linear model finds them. JCFO learns a weight for every feature inside the
-kernel together with the weights of the kernels. Both become exactly zero where they are not needed.
+of one feature at a time and no linear model finds them. JCFO learns a weight for every feature inside
+the kernel together with the weights of the kernels. Both become exactly zero where they are not needed.
 """
 
 import matplotlib.pyplot as plt
