@@ -20,15 +20,17 @@ from scipy.sparse import issparse
 from ._protocols import Array, Design, Index
 
 # Entries of a block of rows that is worked on while it is in the cache.
-_IN_CACHE = 2**16
-# Numbers that a result nobody keeps may hold at a time: 128 megabytes.
-_IN_MEMORY = 2**24
+_CACHED_ENTRIES = 2**16
+# Entries of a temporary matrix: 128 megabytes.
+_MAX_TEMPORARY_ENTRIES = 2**24
 # Entries of the columns that are held at once where rows are worked on a block at a time: 32 megabytes.
 BLOCK_ENTRIES = 1 << 22
-# With a diagonal below this nothing large cancels: the inverse of the root is as good as a solve.
-_TAME = 1e6
-# One over the condition at which half of a double's digits are gone.
-_SINGULAR = 1e-8
+# With a diagonal below this, multiplying by the inverse of the root is as accurate as solving.
+_MAX_DIAGONAL_TO_INVERT = 1e6
+# The smallest reciprocal condition of a matrix that is factorised as it is: half of the digits are left.
+_MIN_RECIPROCAL_CONDITION = 1e-8
+# The fraction of its diagonal that a semi-definite matrix is raised by.
+_DIAGONAL_RAISE = 1e-10
 
 
 def as_dense(X: Any) -> Any:
@@ -75,13 +77,13 @@ class Factor:
     """A symmetric matrix whose eigenvalues are at least one, factorised.
 
     Cholesky; where rounding has made the matrix indefinite (eigenvalues spread over more than
-    sixteen decades), its eigenvalues are put back to where they must be.
+    sixteen decades), eigenvalues below one are set to one.
     """
 
     def __init__(self, matrix: Array) -> None:
         lower, failed = _cholesky(matrix)
         self._lower = None if failed else lower
-        self._tame = not failed and matrix.diagonal().max(initial=0.0) <= _TAME
+        self._tame = not failed and matrix.diagonal().max(initial=0.0) <= _MAX_DIAGONAL_TO_INVERT
         if failed:
             values, self._vectors = symmetric_eigen(matrix)
             self._values = np.maximum(values, 1.0)
@@ -102,7 +104,7 @@ class Factor:
     def squares(self, b: Array) -> Array:
         """Return ``b' M^-1 b`` for each column, a block at a time so that it stays in the cache."""
         found, root = np.empty(b.shape[1]), np.asfortranarray(self.inverse_root)
-        step = max(1, 8 * _IN_CACHE // max(b.shape[0], 1))
+        step = max(1, 8 * _CACHED_ENTRIES // max(b.shape[0], 1))
         for start in range(0, b.shape[1], step):
             h = b[:, start : start + step].copy()
             if self._tame:  # a product is twice as fast as a solve
@@ -144,18 +146,18 @@ class Triangle:
 
     @classmethod
     def of_positive(cls, matrix: Array) -> Self | None:
-        """Factor the matrix as it is, or return nothing where it is not positive definite."""
+        """Factor the matrix as it is, or return None where it is not positive definite."""
         lower, failed = _cholesky(matrix)
         return None if failed else cls(lower)
 
     @classmethod
     def exact(cls, matrix: Array) -> Self | None:
-        """Factor the matrix as it is, or return nothing where digits would go."""
+        """Factor the matrix as it is, or return None where it is ill-conditioned."""
         lower, failed = _cholesky(matrix)
         if failed:
             return None
         condition = lapack.dpocon(lower, np.abs(matrix).sum(axis=0).max(), uplo="L")[0]
-        return cls(lower) if condition > _SINGULAR else None
+        return cls(lower) if condition > _MIN_RECIPROCAL_CONDITION else None
 
     def solve(self, b: Array) -> Array:
         """Return ``L^-1 b``."""
@@ -214,7 +216,7 @@ class Ridge:
         return len(inverse) - float((inverse**2).sum())
 
     def well_determined(self) -> Array:
-        r"""Return how far the data settle each weight, :math:`\gamma_k = 1 - \Sigma_{kk}/D_k^2`."""
+        r"""Return how far the data determine each weight, :math:`\gamma_k = 1 - \Sigma_{kk}/D_k^2`."""
         if self.dual is None:
             return np.asarray(1 - (self.factor.inverse_root**2).sum(axis=0))
         return self.factor.squares(self.dual)
@@ -225,7 +227,7 @@ class Ridge:
             # Sigma = root root'; the inverse of a triangle takes a third of as many solves.
             root = (self.factor.inverse_root * self.root).T
             variance = np.full(r.size, self.spread)
-            step = max(1, _IN_MEMORY // max(r.size, 1))
+            step = max(1, _MAX_TEMPORARY_ENTRIES // max(r.size, 1))
             for start in range(0, root.shape[1], step):
                 part = root[:, start : start + step]
                 away = design.matvec(part) - self.centre @ part
@@ -321,7 +323,7 @@ def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept
 def _rotated(whole: Array, one: Array, centre: Array, root: Array) -> Array:
     """Return ``(whole - one centre') D``, a block at a time: each row comes from memory once."""
     T, moved = np.empty_like(whole), centre.any()
-    step = max(1, _IN_CACHE // max(T.shape[1], 1))
+    step = max(1, _CACHED_ENTRIES // max(T.shape[1], 1))
     for start in range(0, T.shape[0], step):
         part = slice(start, start + step)
         block = whole[part] - one[part, None] * centre if moved else whole[part]
@@ -335,7 +337,7 @@ def ridge_of_rows(
     r"""Solve through ``I + T T'``, whose entries are known: ``unit * products`` is ``Phi V Phi'``.
 
     :math:`TT^T = R^{1/2}(\Phi - 1c^T)V(\Phi - 1c^T)^TR^{1/2}` with :math:`c = \Phi^Tr/\sum r`: no matrix
-    of rows by columns is needed until somebody asks for ``T``.
+    of rows by columns is needed until ``T`` is.
     """
     centre, level, spread = _centre(design, r, z, intercept)
     aside: Array = products @ r * spread
@@ -367,7 +369,7 @@ def thin_qr(A: Array) -> tuple[Array, Array]:
 
 
 def upper_root(A: Array) -> Array:
-    """Return upper triangular ``R`` with ``R'R = A'A``, from ``A`` itself and with its digits."""
+    """Return upper triangular ``R`` with ``R'R = A'A``, from ``A`` itself and thus accurate."""
     (R,) = linalg.qr(A, mode="r", check_finite=False)
     return np.asarray(R[: min(A.shape)])
 
@@ -401,13 +403,13 @@ def steadied(H: Array, part: float) -> tuple[Array, Factor]:
 def solve_semidefinite(H: Array, b: Array) -> Array:
     """Solve ``H x = b``, for one or more b, with every diagonal element raised by 1e-10 of itself.
 
-    Columns that repeat each other make ``H`` singular; they then share the answer.
+    Duplicate columns make ``H`` singular; they then share the solution.
     """
-    more, tiny, matrix = 1e-10 * H.diagonal(), np.finfo(float).tiny, H.copy()
+    more, tiny, matrix = _DIAGONAL_RAISE * H.diagonal(), np.finfo(float).tiny, H.copy()
     if more.size and more.min() > tiny:
         matrix.flat[:: more.size + 1] += more
         _, x, failed = lapack.dposv(matrix, b, lower=1)
         if not failed:
             return np.asarray(x)
-    unit, factor = steadied(H, 1e-10)
+    unit, factor = steadied(H, _DIAGONAL_RAISE)
     return np.asarray((unit * factor.solve((unit * b.T).T).T).T)

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from ._protocols import Array
 
-# Four such entries and a prior's variance may meet in one product.
+# The product of four such entries and a prior's variance does not overflow.
 LARGEST = 1e64
 
 
@@ -32,7 +32,7 @@ def check_largest(
 def squares_safely(values: Any) -> bool:
     """Whether one quick pass finds these values finite and no larger than can be squared safely.
 
-    No entry is larger than the root of all squares. ``False`` means that one has to look closer.
+    No entry is larger than the root of all squares. ``False`` is inconclusive.
     """
     entries = _entries(values)
     if not entries.flags.forc:

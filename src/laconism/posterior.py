@@ -11,8 +11,8 @@ import numpy as np
 from ._protocols import Array, Seed
 from .linalg import Ridge, symmetric_eigen
 
-# What the data tell of a direction, as a part of all there is to know, that is nothing but rounding.
-_UNSEEN = 1e-14
+# Directions that the data determine to less than this fraction are rounding.
+_MIN_DETERMINED_FRACTION = 1e-14
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class GaussianPosterior:
 
     :math:`\Sigma` is kept in one of two forms. With fewer columns than rows it is :math:`B^T B`
     (``prior_root is None``). Otherwise it is :math:`D(I - W W^T)D`, where ``root`` holds :math:`W`,
-    which spans what the data say.
+    which spans the directions that the data determine.
     """
 
     mean: Array
@@ -63,7 +63,7 @@ class GaussianPosterior:
         return m, np.maximum(v, 0.0) + self.spread
 
     def as_wide_as(self, other: Array, v: Array, r: Array) -> tuple[Self, Array]:
-        """Return it with the variances of the latent closer to others, which few weights cannot have.
+        """Return it with variances of the latent closer to given ones.
 
         The variances of the rows are multiplied by one number and raised by another, so that they are
         closest in the mean square; never made smaller.
@@ -73,7 +73,7 @@ class GaussianPosterior:
         other, v : ndarrays of shape (n,)
             The variances to come close to, and its own.
         r : ndarray of shape (n,)
-            What each row counts.
+            The weight of each row.
 
         Returns
         -------
@@ -96,7 +96,7 @@ class GaussianPosterior:
         return replace(self, prior_root=s * self.prior_root, spread=spread)
 
     def root_dot(self, A: Array) -> Array:
-        """Return ``H`` with ``H'H = A' Sigma A``: it has the digits of ``A``, not half of them."""
+        """Return ``H`` with ``H'H = A' Sigma A``, without loss of digits by squaring."""
         if self.prior_root is None:
             return np.asarray(self.root @ A)
         scaled, (V, left) = self.prior_root[:, None] * A, self.directions
@@ -106,12 +106,12 @@ class GaussianPosterior:
     def directions(self) -> tuple[Array, Array]:
         """``V``, orthonormal, and ``left``: ``I - V (1 - left) V'`` is the root of ``I - W W'``.
 
-        What is left of the prior's deviation along ``V``, of which the data know.
+        ``left`` is the posterior deviation along ``V`` relative to the prior's.
         """
         well_determined, U = symmetric_eigen(self.root.T @ self.root)
-        seen = well_determined > _UNSEEN
-        V = self.root @ (U[:, seen] / np.sqrt(well_determined[seen]))
-        return V, np.sqrt(np.maximum(1 - well_determined[seen], 0.0))
+        determined = well_determined > _MIN_DETERMINED_FRACTION
+        V = self.root @ (U[:, determined] / np.sqrt(well_determined[determined]))
+        return V, np.sqrt(np.maximum(1 - well_determined[determined], 0.0))
 
     def covariance_dot(self, A: Array) -> Array:
         """Return the covariance of the weights times a matrix."""

@@ -13,14 +13,15 @@ from scipy.special import erfcx, expit, log_expit, log_ndtr, logsumexp
 
 Array = NDArray[np.floating]
 
-# Below this point the continued fraction of the Mills ratio is exact in double precision with this
-# many levels, while the direct formula has started to cancel.
-_TAIL = -12.0
-_LEVELS = 24
+# Below this point the continued fraction of the Mills ratio is exact in double precision, while the
+# direct formula has started to cancel.
+_TAIL_START = -12.0
+# Levels of that continued fraction.
+_FRACTION_LEVELS = 24
 
 # Gauss-Hermite resolves the logistic step while the Gaussian is at most this wide; beyond it the
 # integral is taken over the logistic density instead, where the Gaussian cdf is smooth.
-_WIDE = 3.0
+_MAX_WIDTH_GAUSS_HERMITE = 3.0
 
 
 def probit_ratio(t: ArrayLike) -> Array:
@@ -38,13 +39,13 @@ def probit_ratio(t: ArrayLike) -> Array:
 
 
 def _ratio_plus(t: Array) -> Array:
-    r"""Return :math:`\phi/\Phi + t` for ``t <= _TAIL`` by a continued fraction, free of cancellation.
+    r"""Return :math:`\phi/\Phi + t` in the far tail by a continued fraction, free of cancellation.
 
     With :math:`x = -t`, :math:`\phi/\Phi = x + 1/(x + 2/(x + 3/(x + \dots)))`.
     """
     x = -t
     tail = np.zeros_like(x)
-    for level in range(_LEVELS, 0, -1):
+    for level in range(_FRACTION_LEVELS, 0, -1):
         tail = level / (x + tail)
     return tail
 
@@ -56,8 +57,8 @@ def probit_curvature(t: ArrayLike) -> Array:
     """
     t = np.asarray(t, dtype=float)
     ratio = probit_ratio(t)
-    far = t < _TAIL
-    plus = np.where(far, _ratio_plus(np.where(far, t, _TAIL)), ratio + t)
+    far = t < _TAIL_START
+    plus = np.where(far, _ratio_plus(np.where(far, t, _TAIL_START)), ratio + t)
     # For t < 0 rounding could carry the product a hair over its limit of 1.
     return np.asarray(np.minimum(ratio * plus, 1.0))
 
@@ -82,7 +83,7 @@ def probit_parts(t: Array) -> tuple[Array, Array, Array]:
     log_p = np.where(left, np.log(0.5 * e) - half, np.log1p(-tail))
     ratio = np.sqrt(2 / np.pi) * np.where(left, 1 / e, 0.5 * density / (1 - tail))
     plus = ratio + t
-    far = t < _TAIL
+    far = t < _TAIL_START
     if far.any():
         plus[far] = _ratio_plus(t[far])
     return log_p, ratio, np.minimum(ratio * plus, 1.0)
@@ -134,12 +135,12 @@ def logistic_normal_logit(m: ArrayLike, v: ArrayLike) -> Array:
 def _logit_block(m: Array, v: Array) -> Array:
     out = m.copy()
     deviation = np.sqrt(v)
-    narrow = (deviation > 0) & (deviation <= _WIDE)
+    narrow = (deviation > 0) & (deviation <= _MAX_WIDTH_GAUSS_HERMITE)
     if narrow.any():
         nodes, log_weight = _hermite()
         f = m[narrow, None] + deviation[narrow, None] * nodes
         out[narrow] = _log_odds(log_weight + log_expit(f), log_weight + log_expit(-f))
-    wide = deviation > _WIDE
+    wide = deviation > _MAX_WIDTH_GAUSS_HERMITE
     if wide.any():
         t, log_weight = _logistic_rule(deviation[wide, None])
         g = (m[wide, None] - t) / deviation[wide, None]

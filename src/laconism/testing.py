@@ -23,10 +23,10 @@ from .solvers import Problem, Solver, State, choose_solver, solve
 
 __all__ = ["check_design", "check_kernel", "check_likelihood", "check_prior", "check_solver"]
 
-_RTOL = 1e-6
-_EPS = float(np.finfo(float).eps)
-_CENTRAL = np.arange(-4.0, 5.0)
-_FORWARD = np.arange(0.0, 9.0)  # at the edge of a domain
+_RELATIVE_TOLERANCE = 1e-6
+_MACHINE_EPSILON = float(np.finfo(float).eps)
+_CENTRAL_NODES = np.arange(-4.0, 5.0)
+_FORWARD_NODES = np.arange(0.0, 9.0)  # at the edge of a domain
 
 
 def _demand(holds: bool | np.bool_, owner: object, sentence: str) -> None:
@@ -49,12 +49,12 @@ def _agree(
 
 
 def _derivative(
-    function: Callable[[Array], Array], x: Array, step: Any, nodes: Array = _CENTRAL
+    function: Callable[[Array], Array], x: Array, step: Any, nodes: Array = _CENTRAL_NODES
 ) -> tuple[Array, Array]:
     """Return the derivative by differences of eighth order, and what rounding may have done to it."""
     weights = np.linalg.solve(np.vander(nodes, increasing=True).T, np.eye(nodes.size)[1])
     values = np.stack([np.asarray(function(x + node * step)) for node in nodes])
-    rounding = 8 * _EPS * np.abs(values).max(axis=0) * np.abs(weights).sum() / step
+    rounding = 8 * _MACHINE_EPSILON * np.abs(values).max(axis=0) * np.abs(weights).sum() / step
     return np.asarray(np.tensordot(weights, values, 1) / step), np.asarray(rounding)
 
 
@@ -117,9 +117,9 @@ def _check_prior_law(prior: Prior) -> None:
     # In log u every prior's penalty is smooth on the scale of one, however small u is.
     slope, rounding = _derivative(lambda t: prior.penalty(np.exp(t)), np.log(u), 0.1)
     law, factor = "2 * d penalty/du * variance(u) == 1", 2 * variance / u
-    _agree(prior, law, factor * slope, 1.0, rtol=_RTOL, slack=factor * rounding, u=u)
+    _agree(prior, law, factor * slope, 1.0, rtol=_RELATIVE_TOLERANCE, slack=factor * rounding, u=u)
     for name, values in (("penalty", penalty), ("variance", variance)):
-        falls = np.diff(values) < -8 * _EPS * np.abs(values[1:])
+        falls = np.diff(values) < -8 * _MACHINE_EPSILON * np.abs(values[1:])
         _demand(not falls.any(), prior, f"{name} must not fall, it does at u = {u[np.argmax(falls)]:g}")
 
 
@@ -171,10 +171,22 @@ def check_likelihood(likelihood: Likelihood) -> None:
     _demand(fits, likelihood, "z and r must have the shape of y, and r must be positive")
     step = 0.05 / np.maximum(1.0, np.abs(m))  # tails bend on the scale of 1/|m|
     slope, slack = _derivative(lambda t: likelihood.bound(y, t, v), m, step)
-    slack = slack + 4 * _EPS * r * np.abs(m)  # z - m cancels where the likelihood pulls no more
-    _agree(likelihood, "d bound/dm == r (z - m)", r * (z - m), slope, rtol=_RTOL, slack=slack, **where)
-    slope, slack = _derivative(lambda t: likelihood.bound(y, m, t), v, 5e-3, _FORWARD)
-    _agree(likelihood, "d bound/dv == -r/2", -r / 2, slope, rtol=_RTOL, slack=slack, **where)
+    slack = slack + 4 * _MACHINE_EPSILON * r * np.abs(
+        m
+    )  # z - m cancels where the likelihood pulls no more
+    _agree(
+        likelihood,
+        "d bound/dm == r (z - m)",
+        r * (z - m),
+        slope,
+        rtol=_RELATIVE_TOLERANCE,
+        slack=slack,
+        **where,
+    )
+    slope, slack = _derivative(lambda t: likelihood.bound(y, m, t), v, 5e-3, _FORWARD_NODES)
+    _agree(
+        likelihood, "d bound/dv == -r/2", -r / 2, slope, rtol=_RELATIVE_TOLERANCE, slack=slack, **where
+    )
     prob = likelihood.log_prob(y, m)
     point, bound = likelihood.bound(y, m, 0 * v), likelihood.bound(y, m, v)
     _agree(likelihood, "bound(y, m, 0) == log_prob(y, m)", point, prob, rtol=1e-9, slack=1e-12, **where)
@@ -182,9 +194,26 @@ def check_likelihood(likelihood: Likelihood) -> None:
     _agree(likelihood, "bound <= E[log p]", np.maximum(bound, cap), cap, rtol=1e-8, slack=1e-8, **where)
     first, second = likelihood.derivatives(y, m)
     slope, slack = _derivative(lambda f: likelihood.log_prob(y, f), m, step)
-    _agree(likelihood, "derivatives()[0] == log_prob'", first, slope, rtol=_RTOL, slack=slack, y=y, f=m)
+    _agree(
+        likelihood,
+        "derivatives()[0] == log_prob'",
+        first,
+        slope,
+        rtol=_RELATIVE_TOLERANCE,
+        slack=slack,
+        y=y,
+        f=m,
+    )
     slope, slack = _derivative(lambda f: likelihood.derivatives(y, f)[0], m, step)
-    _agree(likelihood, "derivatives()[1] == -log_prob''", second, -slope, rtol=_RTOL, slack=slack, f=m)
+    _agree(
+        likelihood,
+        "derivatives()[1] == -log_prob''",
+        second,
+        -slope,
+        rtol=_RELATIVE_TOLERANCE,
+        slack=slack,
+        f=m,
+    )
     together, apart = likelihood.evaluate(y, m), (prob, first, second)
     _agree(likelihood, "evaluate() == log_prob(), derivatives()", together, apart, rtol=1e-9, y=y, f=m)
     for far in (-1e4, 1e4):
@@ -219,7 +248,15 @@ def _check_link(likelihood: Binary) -> None:
     m, v = (grid.ravel() for grid in np.meshgrid(np.linspace(-6.0, 6.0, 25), [0.0, 0.1, 1.0, 10.0]))
     got = np.exp(likelihood.log_link(likelihood.moderate(m, v)))
     expected = _expectation(lambda f: np.exp(likelihood.log_link(f)), m, v)
-    _agree(likelihood, "link(moderate(m, v)) == E[link(f)]", got, expected, rtol=_RTOL, m=m, v=v)
+    _agree(
+        likelihood,
+        "link(moderate(m, v)) == E[link(f)]",
+        got,
+        expected,
+        rtol=_RELATIVE_TOLERANCE,
+        m=m,
+        v=v,
+    )
 
 
 def check_kernel(kernel: Kernel, n_features: int = 3) -> None:
@@ -266,7 +303,14 @@ def check_kernel(kernel: Kernel, n_features: int = 3) -> None:
 
     expected, slack = _derivative(along, np.zeros(n_features), 0.01)
     slack = 1e-8 * np.abs(expected).max() + 10 * slack
-    _agree(kernel, "scale_gradient == d sum(W K)/d theta", gradient, expected, rtol=_RTOL, slack=slack)
+    _agree(
+        kernel,
+        "scale_gradient == d sum(W K)/d theta",
+        gradient,
+        expected,
+        rtol=_RELATIVE_TOLERANCE,
+        slack=slack,
+    )
 
 
 def check_solver(solver: Solver) -> None:

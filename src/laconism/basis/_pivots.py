@@ -10,13 +10,14 @@ from numpy.typing import DTypeLike
 from .._protocols import Array, Index
 from ..linalg import pivoted_triangle
 
-# Pivots tried at once: enough for matrix products, few enough that most are chosen by what the ones
-# before them have left.
-_BLOCK = 48
-# Rows of the factor that there is room for at first; it doubles when they are used up.
+# Pivots tried at once: enough for matrix products, few enough that most depend on those before them.
+_BLOCK_PIVOTS = 48
+# Rows of the factor that are allocated at first; the number doubles when they are used up.
 _FIRST_RANK = 128
-# A row of the block whose rest has fallen to this part of the largest is left for later.
-_REDUNDANT = 1e-4
+# A pivot whose remaining diagonal has fallen below this fraction of the largest is left for later.
+_REDUNDANT_FRACTION = 1e-4
+# A diagonal below this is zero: its square would underflow.
+_MIN_DIAGONAL = 1e-150
 
 
 def pivoted_cholesky(
@@ -54,17 +55,16 @@ def pivoted_cholesky(
     left : float
         Largest diagonal element of the rest, as a part of the largest of ``K``.
     """
-    # Below this a square is no longer a double, and a matrix no more than zero.
-    rest = np.where(diagonal > 1e-150, diagonal, 0.0).astype(np.float64)
+    rest = np.where(diagonal > _MIN_DIAGONAL, diagonal, 0.0).astype(np.float64)
     n, largest = rest.size, float(rest.max(initial=0.0))
     G = np.empty((min(_FIRST_RANK, max_rank, n), n), dtype=dtype)
     rank, pivots = 0, np.zeros(0, dtype=np.intp)
     while rank < min(max_rank, n) and rest.max(initial=0.0) > tol * largest:
         worth = np.where(rest > tol * largest, rest, 0.0)
-        chosen = spread(worth, min(_BLOCK, max_rank - rank))
+        chosen = spread(worth, min(_BLOCK_PIVOTS, max_rank - rank))
         known = G[:rank, chosen]
         small = rows(chosen, chosen) - known.T @ known
-        order, root = pivoted_triangle(small, max(tol * largest, _REDUNDANT * rest.max()))
+        order, root = pivoted_triangle(small, max(tol * largest, _REDUNDANT_FRACTION * rest.max()))
         chosen = chosen[order]
         # Through the inverse of the small factor: a product leaves the rows as they lie in memory.
         inverse = root.solve(np.eye(order.size))
@@ -84,7 +84,7 @@ def pivoted_cholesky(
 def spread(rest: Array, size: int) -> Index:
     """Return the index of the largest element and others at even steps of the running total.
 
-    The largest alone are neighbours of each other, and one of them is enough.
+    The largest elements alone would be near duplicates of each other.
     """
     total = np.cumsum(rest)
     steps = (np.arange(size - 1) + 0.5) / max(size - 1, 1) * total[-1]

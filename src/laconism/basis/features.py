@@ -41,7 +41,7 @@ class Features:
         return type(self)(self.source[active])
 
     def factors(self, *, tol: float, max_rank: int) -> Factors | None:
-        """Return None: features are their own best factors."""
+        """Return None: features are not factored."""
         return None
 
 
@@ -80,7 +80,7 @@ class Monomials:
     def columns(self, X: Any) -> Array:
         """Return the matrix of monomials."""
         out = np.ones((X.shape[0], self.n_columns))
-        with np.errstate(over="ignore"):  # the estimator says so in words
+        with np.errstate(over="ignore"):  # reported by the estimator
             for column, power in zip(out.T, self.powers, strict=True):
                 for feature in np.flatnonzero(power):
                     column *= X[:, feature] ** power[feature]
@@ -91,5 +91,5 @@ class Monomials:
         return type(self)(self.powers[active], self.source[active])
 
     def factors(self, *, tol: float, max_rank: int) -> Factors | None:
-        """Return None: there is no way to know a product without its columns."""
+        """Return None: products have no factors."""
         return None

@@ -12,13 +12,13 @@ from ..magnitude import check_largest
 from ._pivots import pivoted_cholesky
 from .rows import distinct_rows
 
-# When a factorisation may need more than the rank it is allowed, it is tried first on a sample of so
-# many rows for each rank; with fewer than this many times more rows there is nothing to be gained.
-_SAMPLE = 4
-_MANY = 4
-# Of at most so many rows, if they have as many features, all kernels are evaluated at once: the matrix
-# is no larger than the rows, and those are scaled and moved once and not for every few of its columns.
-_FEW = 1000
+# A factorisation that may exceed its rank is tried first on a sample of this many rows per rank.
+_SAMPLE_ROWS_PER_RANK = 4
+# Not with fewer than this many times as many rows as the sample has.
+_MIN_ROWS_PER_SAMPLE_ROW = 4
+# Up to this many rows, if they have as many features, the kernel matrix is evaluated at once: it is no
+# larger than the rows, and those are scaled once.
+_MAX_ROWS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class KernelBasis:
 
     @classmethod
     def on_rows(cls, kernel: Kernel, X: Any) -> Self:
-        """Return one column per distinct row: twins would only share a weight between them."""
+        """Return one column per distinct row; duplicates would share a weight."""
         source, rows = distinct_rows(X)
         return cls(kernel, X[source], source, rows)
 
@@ -69,9 +69,9 @@ class KernelBasis:
             return None
         check_largest(self.kernel.diag(self.centres))  # no entry is larger
         n = self.n_columns
-        if n > _MANY * _SAMPLE * max_rank:
-            # A sample that needs all of the rank settles it: the whole would need more.
-            sample = np.arange(0, n, n // (_SAMPLE * max_rank))
+        if n > _MIN_ROWS_PER_SAMPLE_ROW * _SAMPLE_ROWS_PER_RANK * max_rank:
+            # If a sample exceeds the rank, so do all rows.
+            sample = np.arange(0, n, n // (_SAMPLE_ROWS_PER_RANK * max_rank))
             C, pivots, left = self._factor(self.centres[sample], tol, max_rank)
             if left > tol:
                 return Factors(C, C, sample[pivots], left)
@@ -80,7 +80,7 @@ class KernelBasis:
 
     def _factor(self, centres: Any, tol: float, max_rank: int) -> tuple[Array, Index, float]:
         whole: Array | None = None
-        if centres.shape[0] <= min(_FEW, centres.shape[1]):
+        if centres.shape[0] <= min(_MAX_ROWS_AT_ONCE, centres.shape[1]):
             whole = np.asarray(self.kernel(centres, centres))
 
         def rows(index: Index, columns: Index | None) -> Array:

@@ -69,7 +69,7 @@ class PerFeature:
 
         The kernels of one feature are functions of one number: a few of them span the others, whatever
         the number of rows. So all columns are :math:`G^TC` with the factors of the features below each
-        other in ``G`` and, since each speaks for its own columns alone, along a diagonal in ``C``.
+        other in ``G`` and along a block diagonal in ``C``.
         """
         if self.rows is None:
             return None

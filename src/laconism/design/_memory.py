@@ -1,4 +1,4 @@
-"""The last Gram matrix, remembered with its weights."""
+"""The last Gram matrix, kept with its weights."""
 
 from __future__ import annotations
 

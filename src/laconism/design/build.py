@@ -14,9 +14,10 @@ from .dense import DenseDesign
 from .factored import FactoredDesign
 from .sparse import SparseDesign
 
-# Matrices of this many entries are left where they are unless a mean exceeds ten deviations.
-_COSTLY = 1_000_000
-_OFF_CENTRE = 100.0
+# Matrices of at least this many entries are centred only if it is needed for accuracy,
+_MIN_ENTRIES_LEFT_UNCENTRED = 1_000_000
+# which is where a squared mean exceeds this many variances.
+_MAX_SQUARED_MEAN_PER_VARIANCE = 100.0
 
 
 class Built(NamedTuple):
@@ -115,7 +116,7 @@ def build_design(
 
 def _near_centre(Phi: Array) -> bool:
     """Whether no column of a sample is far from zero, in its own deviations."""
-    return bool((Phi.mean(axis=0) ** 2 <= _OFF_CENTRE * Phi.var(axis=0)).all())
+    return bool((Phi.mean(axis=0) ** 2 <= _MAX_SQUARED_MEAN_PER_VARIANCE * Phi.var(axis=0)).all())
 
 
 def _whole(basis: Basis, X: Any, weight: Array, centre: bool) -> Built:
@@ -129,7 +130,7 @@ def _whole(basis: Basis, X: Any, weight: Array, centre: bool) -> Built:
     design = DenseDesign(Phi)
     if not centre:
         return Built(design, basis, nothing)
-    if Phi.size >= _COSTLY and _near_centre(Phi[:: max(1, Phi.shape[0] // 1000)]):
+    if Phi.size >= _MIN_ENTRIES_LEFT_UNCENTRED and _near_centre(Phi[:: max(1, Phi.shape[0] // 1000)]):
         return Built(design, basis, nothing)  # a copy would cost more than the few digits it saves
     middle = design.rmatvec(weight) / weight.sum()
     centred = Phi - middle.astype(Phi.dtype)

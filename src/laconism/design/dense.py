@@ -16,8 +16,8 @@ def is_everything(index: Index, size: int) -> bool:
     return index.size == size and bool(np.array_equal(index, np.arange(size)))
 
 
-# Entries converted or weighted at once: half a megabyte of doubles stays in the cache.
-_CHUNK = 1 << 16
+# Entries that are converted or weighted at once, so that they stay in the cache.
+_CACHED_ENTRIES = 1 << 16
 
 
 class DenseDesign:
@@ -63,7 +63,7 @@ class DenseDesign:
     def _slices(self) -> Iterator[slice]:
         """Yield slices of the rows."""
         n, p = self.matrix.shape
-        step = max(1, _CHUNK // max(p, 1))
+        step = max(1, _CACHED_ENTRIES // max(p, 1))
         for start in range(0, n, step):
             yield slice(start, start + step)
 

@@ -13,12 +13,14 @@ from .._protocols import Array, Compressed, Design, Index
 from ._memory import GramMemory
 from .dense import DenseDesign, is_everything
 
-# A part of the columns is made dense when its zeros cost less than their bookkeeping would.
-_DENSE_FROM = 0.1
-_DENSE_ENTRIES = 1 << 24
-# Columns that more than this part of the rows have are multiplied as dense ones, each product in so
-# small a part of the time that it takes in a sparse matrix.
-_OFTEN, _FASTER = 0.05, 0.02
+# A subset of the columns is made dense from this fraction of entries that are not zero on,
+_MIN_DENSE_FRACTION = 0.1
+# if it has no more entries than this.
+_MAX_DENSE_ENTRIES = 1 << 24
+# Columns with more than this fraction of entries that are not zero are multiplied as dense ones.
+_FREQUENT_FRACTION = 0.05
+# The time of a dense multiplication relative to a sparse one.
+_DENSE_RELATIVE_COST = 0.02
 
 
 def _with(matrix: Any, data: Array) -> Any:
@@ -120,9 +122,9 @@ class SparseDesign:
     def _by_frequency(self) -> tuple[Any, Any, bool]:
         """The columns that many rows have, dense; the others; whether their product is cheap."""
         (n, p), counts = self.shape, np.diff(self.by_column.indptr)
-        often = counts > _OFTEN * n
+        often = counts > _FREQUENT_FRACTION * n
         steps = float(np.sum(counts[~often].astype(float) ** 2))
-        cheap = steps + _FASTER * often.sum() * n**2 < _FASTER * p * n**2
+        cheap = steps + _DENSE_RELATIVE_COST * often.sum() * n**2 < _DENSE_RELATIVE_COST * p * n**2
         parts = (often, self.by_column[:, often].toarray()), (~often, self.by_column[:, ~often].tocsr())
         return *parts, bool(cheap)
 
@@ -142,6 +144,6 @@ class SparseDesign:
             return self
         part = self.by_column[:, active]
         size = part.shape[0] * part.shape[1]
-        if size <= _DENSE_ENTRIES and part.nnz >= _DENSE_FROM * size:
+        if size <= _MAX_DENSE_ENTRIES and part.nnz >= _MIN_DENSE_FRACTION * size:
             return DenseDesign(np.asarray(part.toarray(), dtype=float), self._memory.keep(active))
         return SparseDesign(part, self._memory.keep(active))

@@ -1,4 +1,12 @@
-"""Kernels: positive semi-definite functions of two points."""
+"""Kernels: positive semi-definite functions of two points.
+
+- ``_base``: the base class, sums and products.
+- ``_families``: kernels of the distance and of the inner product.
+- ``_pairwise``: distances and inner products of rows, dense or sparse, without overflow.
+- ``linear``, ``polynomial``, ``rbf``, ``matern``: the kernels.
+- ``scaled``: a weight for each feature; ``callable``: a function as a kernel.
+- ``_resolve``: from what a user writes as ``kernel=`` to a kernel.
+"""
 
 from ._base import Kernel, Product, Sum
 from ._families import DotProduct, Stationary

@@ -14,8 +14,8 @@ from .._protocols import Array
 # |x|^2 + |c|^2 - 2 x.c rounds to a few units in the last place of |x|^2 when x equals c. Anything
 # below eight of them cannot be told from zero, and must be zero where a profile has a cusp there.
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
-# Rows of so few entries are slow to work on; distances to so few centres are laid out by columns.
-_FEW = 64
+# With at most this many centres, distances are laid out by columns: short rows are slow to work on.
+_MAX_CENTRES_BY_COLUMNS = 64
 
 
 def is_sparse(X: Any) -> bool:
@@ -100,7 +100,7 @@ def squared_distances(X: Any, C: Any) -> Array:
     # |a|^2 + |b|^2 - 2 a.b in double precision, in place: a kernel is evaluated hundreds of times in a
     # fit, often for few columns, and checking the matrices again would cost more than the product.
     A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
-    few = B.shape[0] <= _FEW < A.shape[0]
+    few = B.shape[0] <= _MAX_CENTRES_BY_COLUMNS < A.shape[0]
     if few:
         A, B = B, A
     norms, others = row_norms(A, squared=True), row_norms(B, squared=True)
@@ -169,7 +169,7 @@ def representable(value: float, like: Array) -> float:
 
 
 def finite(values: Array, owner: object, remedy: str) -> Array:
-    """Return ``values``, or say what to do about an overflow."""
+    """Return ``values``, or raise if the kernel has overflowed."""
     if not np.isfinite(values).all():
         raise ValueError(f"{type(owner).__name__}: the kernel overflows; {remedy}.")
     return values

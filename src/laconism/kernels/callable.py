@@ -13,7 +13,7 @@ from ._base import Kernel
 from ._pairwise import is_sparse
 
 # Rows per call of diag: n / 64 calls instead of n, for 64 n kernel values instead of n.
-BLOCK = 64
+DIAGONAL_BLOCK_ROWS = 64
 
 
 class FunctionKernel(Kernel):
@@ -62,7 +62,9 @@ class FunctionKernel(Kernel):
     def diag(self, X: Any) -> Array:
         """Return the diagonal, evaluated in small blocks of rows."""
         X = X.tocsr() if is_sparse(X) else np.asarray(X)
-        blocks = [X[start : start + BLOCK] for start in range(0, X.shape[0], BLOCK)]
+        blocks = [
+            X[start : start + DIAGONAL_BLOCK_ROWS] for start in range(0, X.shape[0], DIAGONAL_BLOCK_ROWS)
+        ]
         return np.concatenate([np.diagonal(self(block, block)) for block in blocks])
 
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:

@@ -12,7 +12,7 @@ from ._families import Stationary
 from ._pairwise import representable
 
 # exp(-800) is zero in double precision; beyond it, infinity times zero would be NaN.
-FARTHEST = 800.0
+MAX_SCALED_DISTANCE = 800.0
 
 
 class Matern(Stationary):
@@ -59,7 +59,7 @@ class Matern(Stationary):
         rate = 2 * math.sqrt(self.nu) * math.sqrt(self.gamma)
         with np.errstate(over="ignore"):
             a = np.sqrt(sq) * representable(rate, sq)
-        return np.minimum(a, FARTHEST, out=a)
+        return np.minimum(a, MAX_SCALED_DISTANCE, out=a)
 
     def profile(self, sq: Array) -> Array:
         """Return the kernel at squared distance ``sq``."""

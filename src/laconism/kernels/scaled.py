@@ -25,8 +25,8 @@ class Scaled(Kernel):
     scales : array-like of shape (p,)
         The non-negative feature scales theta.
     origin : array-like of shape (p,) or None, default=None
-        What counts as zero: inner products hang on it, distances do not. With an origin sparse
-        matrices become dense.
+        Subtracted from the features: inner products depend on it, distances do not. With an origin
+        sparse matrices become dense.
     spread : array-like of shape (p,) or None, default=None
         How far from the origin a feature begins to count by its logarithm; ``None`` is nowhere. Sparse
         matrices become dense.
@@ -80,7 +80,7 @@ class Scaled(Kernel):
     def slopes(self, X: Any, C: Any, w: Array) -> Array:
         """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row, for a stationary kernel.
 
-        It is that along the features as they are seen: squashed, if they are.
+        It is the gradient along the transformed features: squashed, if there is a ``spread``.
         """
         inner: Any = self.kernel
         scaled = scale_pair(*self._moved(X, C), self.scales)
@@ -109,13 +109,13 @@ class Scaled(Kernel):
         return scales * self.kernel.scale_gradient(X, C, np.asarray(theta) * scales, W)
 
     def _moved(self, X: Any, C: Any) -> tuple[Any, Any]:
-        """Return both as seen from the origin; they stay the same object if they were."""
+        """Return both relative to the origin and squashed; they stay the same object if they were."""
         if self.origin is None and self.spread is None:
             return X, C
-        A = self._seen(X)
-        return A, A if C is X else self._seen(C)
+        A = self._transformed(X)
+        return A, A if C is X else self._transformed(C)
 
-    def _seen(self, X: Any) -> Array:
+    def _transformed(self, X: Any) -> Array:
         A = as_float(X)
         A = A.toarray() if is_sparse(A) else A
         if self.origin is not None:
@@ -124,5 +124,5 @@ class Scaled(Kernel):
 
 
 def squash(A: Array, spread: ArrayLike) -> Array:
-    """Return ``asinh(a / spread)``: straight about zero, a logarithm far away."""
+    """Return ``asinh(a / spread)``: linear about zero, a logarithm far away."""
     return np.asarray(np.arcsinh(A / np.asarray(spread, dtype=A.dtype)))

@@ -1,4 +1,4 @@
-"""Where the precisions start from: a number without units of its own."""
+"""The precisions that a search starts from: those of a signal-to-noise ratio of one."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ import numpy as np
 from .._protocols import Array
 from ..solvers import Problem, State
 
-# A variance below this part of a column's mean square is what rounding leaves of a constant.
-_CONSTANT = 1e-12
+# A column whose variance is below this fraction of its mean square is constant.
+_CONSTANT_VARIANCE_FRACTION = 1e-12
 
 
 def first_precision(problem: Problem, empty: State) -> float:
-    r"""Return the precision at which the prior's latent varies as much as one row can tell.
+    r"""Return the precision at which the prior variance of the latent is the noise variance of a row.
 
     With :math:`\bar r` the mean curvature of the likelihood at the empty model, that is the noise's
     precision in a regression, :math:`A = \bar r\sum_k \overline{(\phi_k - \bar\phi_k)^2}`: the weights
-    together then have a signal-to-noise ratio of one, whatever the units of columns and targets.
+    together then have a signal-to-noise ratio of one, in any units of columns and targets.
     """
     variances, _ = _variances(problem)
-    power = float(variances.sum()) * _told(problem, empty)
+    power = float(variances.sum()) * _mean_curvature(problem, empty)
     return power if power > 0 else 1.0
 
 
 def own_precisions(problem: Problem, empty: State) -> Array:
-    r"""Return such precisions with the same signal-to-noise ratio for every column, whatever its units.
+    r"""Return such precisions with the same signal-to-noise ratio for every column, in any units.
 
-    :math:`A_k = K\bar r\,\overline{(\phi_k - \bar\phi_k)^2}` for :math:`K` columns that vary. Under one
-    for all, a column in units a million times as large as the others' would say nothing at first.
+    :math:`A_k = K\bar r\,\overline{(\phi_k - \bar\phi_k)^2}` for :math:`K` columns that vary. One
+    for all would start columns of small entries with a signal-to-noise ratio of nearly zero.
     """
     variances, squares = _variances(problem)
-    varies = variances > _CONSTANT * squares
-    own = max(int(varies.sum()), 1) * variances * _told(problem, empty)
+    varies = variances > _CONSTANT_VARIANCE_FRACTION * squares
+    own = max(int(varies.sum()), 1) * variances * _mean_curvature(problem, empty)
     return np.where(varies & (own > 0), own, first_precision(problem, empty))
 
 
-def _told(problem: Problem, empty: State) -> float:
-    """Return what one row tells of its latent: the mean curvature of the likelihood."""
+def _mean_curvature(problem: Problem, empty: State) -> float:
+    """Return the mean curvature of the likelihood, the precision of one row."""
     return float(problem.weight @ empty.curvature / problem.weight.sum())
 
 

@@ -16,21 +16,20 @@ from ..solvers import Problem
 from ..solvers.line_search import backtrack, lengthen
 from ..solvers.problem import floor_curvature
 
-# Newton's method on a concave function: these bounds are for what rounding may do to it.
+# Newton steps; a concave function needs few.
 _MAX_STEPS = 100
 # How many times as long as Newton's a step may be: where rows are classified well the curvature falls,
 # Newton's method takes many short steps, and a longer one costs no solve.
 _MAX_STEP_LENGTH = 16.0
-# It ends when the next step would gain less than this many nats: the determinant is of first order in
-# what is missing, the square root of this.
-_GAIN = 1e-16
-# What a step promises below this part of the value is lost in its rounding.
+# It ends when the next step would gain less than this many nats: the error of the log-determinant is of
+# first order in the weights, the square root of this.
+_MIN_GAIN_NATS = 1e-16
+# A promised gain below this fraction of the value is lost in its rounding.
 _ROUNDING = 1e-16
-# The least degrees of freedom that a residual is credited with, as a part of the observations.
-_LEFT = 0.1
-# The least curvature of a row as a part of its own slope, for when all are saturated: no target beyond
-# what may be squared.
-_SHORTEST = 1 / LARGEST
+# The residual has at least this fraction of the observations as degrees of freedom.
+_MIN_RESIDUAL_DEGREES_FRACTION = 0.1
+# The smallest curvature of a row relative to its slope, so that its target may be squared.
+_MIN_CURVATURE_PER_SLOPE = 1 / LARGEST
 
 Solve = Callable[..., Ridge]
 
@@ -57,7 +56,7 @@ class Mode:
 
     @cached_property
     def well_determined(self) -> Array:
-        """How far the data settle each weight, ``1 - alpha Sigma_kk``."""
+        """How far the data determine each weight, MacKay's ``gamma_k = 1 - alpha_k Sigma_kk``."""
         return self.ridge.well_determined()
 
     @property
@@ -67,11 +66,11 @@ class Mode:
 
     @property
     def noise_unidentified(self) -> bool:
-        """Whether kernels are so many that the noise they leave is no evidence of how much there is.
+        """Whether the effective parameters are so many that residuals do not estimate the noise.
 
-        Kernels on all rows can pass through all targets. With half as many effective parameters as
-        observations a regression is on its way there: its evidence still rises, at the price of the
-        predictions. Fewer columns than that are what there is; classes have no noise to lose.
+        Kernels on all rows can interpolate the targets. With more than half as many effective
+        parameters as observations the evidence of less noise still rises while predictions get worse.
+        Labels have no noise.
         """
         free = self.ridge.n_well_determined + self.problem.intercept
         learns = self.problem.kernels and self.refit() is not self.likelihood
@@ -97,19 +96,18 @@ def refit_by_degrees(
     r"""Return the likelihood re-estimated from the residual and its degrees of freedom.
 
     MacKay's :math:`\sigma^2 = \sum(y - f)^2/(n - \sum\gamma)`: at a fixed point this is the mean of
-    :math:`(y - f)^2 + v`, which is what is handed over.
+    :math:`(y - f)^2 + v`, which is passed on.
     """
     total = float(problem.weight.sum())
     free = n_well_determined + problem.intercept
-    # With hardly an observation more than parameters there is no evidence to divide by.
-    left = max(total - free, _LEFT * total)
+    left = max(total - free, _MIN_RESIDUAL_DEGREES_FRACTION * total)
     v = float(problem.weight @ likelihood.squares(problem.y, f)) / total * (total - left) / left
     return likelihood.refit(problem.y, f, problem.weight, free, v)
 
 
 def own_precision(slope: Array, curvature: Array) -> Array:
     """Return the precision of the Gaussian with the likelihood's own slope and curvature, never zero."""
-    return np.maximum(floor_curvature(curvature), _SHORTEST * np.abs(slope))
+    return np.maximum(floor_curvature(curvature), _MIN_CURVATURE_PER_SLOPE * np.abs(slope))
 
 
 def find_mode(
@@ -118,7 +116,7 @@ def find_mode(
     likelihood: Likelihood,
     w: Array,
     b: float,
-    gain: float = _GAIN,
+    gain: float = _MIN_GAIN_NATS,
     solve: Solve = ridge,
 ) -> Mode:
     """Return the mode, by Newton's method from ``w`` and ``b`` until a step gains less than ``gain``.

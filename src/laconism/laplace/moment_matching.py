@@ -1,4 +1,4 @@
-"""Labels as Gaussians that have their moments: where Laplace's approximation is far too timid."""
+"""Expectation propagation for labels, where Laplace's approximation shrinks too much."""
 
 from __future__ import annotations
 
@@ -11,41 +11,43 @@ from .._protocols import Array
 from ..likelihoods import Binary
 from .mode import Mode, Solve
 
-# Sweeps at the most, how far each goes towards what it asks for (all rows move at once, and the whole
-# way may overshoot), and the change, in deviations of a latent, at which there is none left.
-_SWEEPS, _PACE, _SETTLED = 200, 0.8, 1e-8
+# Sweeps over all rows.
+_MAX_SWEEPS = 200
+# The fraction of each update that is made: all rows change at once, and whole updates may oscillate.
+_DAMPING = 0.8
+# The largest change of a row, in deviations of its latent, at which the sweeps end.
+_TOLERANCE = 1e-8
 # The same where modes are only compared.
-_NEAR = 1e-3
-# The least that a row says, as a part of the one that says most, or of its variance that others leave.
-_LEAST = 1e-10
+_COMPARISON_TOLERANCE = 1e-3
+# The smallest precision of a row relative to the largest, and of the variance without the row.
+_MIN_RELATIVE_PRECISION = 1e-10
 
 
 def match_moments(mode: Mode, solve: Solve, *, exact: bool) -> Mode:
-    r"""Return the Gaussian posterior whose rows have the moments that their labels give them.
+    r"""Return the Gaussian posterior whose rows match the moments given by their labels.
 
-    Expectation propagation [M01]_, begun at Laplace's approximation. Where columns outnumber rows, a
-    label hardly says more than the sign of its row's latent. The mode of such a posterior is close to
-    zero and its mean is not: Laplace's approximation is far too timid [KR05]_.
+    Expectation propagation [M01]_, started at Laplace's approximation. Where columns outnumber rows, a
+    label determines little more than the sign of its row's latent. The mode of such a posterior is
+    close to zero and its mean is not, so that Laplace's approximation shrinks too much [KR05]_.
 
     Each row is the Gaussian of precision :math:`r_i` and target :math:`z_i` under which its latent has
-    the mean and the variance that its label gives it beside all other rows. With their say
+    the mean and the variance given by its label and all other rows. With the distribution given those,
     :math:`\mathcal N(m_{-i}, v_{-i})` and
     :math:`\log Z_i(m) = \log\int p(y_i \mid f)\,\mathcal N(f \mid m, v_{-i})\,df` at :math:`m_{-i}`,
 
     .. math:: z_i = m_{-i} - \frac{(\log Z_i)'}{(\log Z_i)''}, \qquad
               \frac1{r_i} = -\frac1{(\log Z_i)''} - v_{-i},
 
-    so a sweep is one ridge problem, as every step is. ``objective`` is the log evidence that goes with
-    it, and leaving a row out by its Gaussian leaves out its label.
+    so a sweep is one ridge problem. ``objective`` is the log evidence of expectation propagation.
 
     Parameters
     ----------
     mode : Mode
         Of labels.
     solve : callable
-        What solves its ridge problems.
+        Solver of ridge problems.
     exact : bool
-        Whether it is to the last digits, or to be compared.
+        Whether to converge to the last digits; otherwise enough to be compared.
 
     References
     ----------
@@ -54,21 +56,21 @@ def match_moments(mode: Mode, solve: Solve, *, exact: bool) -> Mode:
        classification, Journal of Machine Learning Research 6 (2005).
     """
     problem, r, z = mode.problem, mode.r, mode.target
-    for _ in range(_SWEEPS):
+    for _ in range(_MAX_SWEEPS):
         answer = solve(problem.design, r, z, 1 / mode.alpha, intercept=problem.intercept)
         f = problem.latent(answer.weights, answer.intercept)
         v = answer.latent_variance(problem.design, r)
-        asked, pull, said = _ask(mode, r, z, f, v)
-        moved = np.abs(pull - r * z - (asked - r) * f) * np.sqrt(v) + np.abs(asked - r) * v
-        if moved.max() <= (_SETTLED if exact else _NEAR):
+        matched, pull, row_evidence = _match_rows(mode, r, z, f, v)
+        moved = np.abs(pull - r * z - (matched - r) * f) * np.sqrt(v) + np.abs(matched - r) * v
+        if moved.max() <= (_TOLERANCE if exact else _COMPARISON_TOLERANCE):
             break
-        pull = r * z + _PACE * (pull - r * z)
-        r = r + _PACE * (asked - r)
+        pull = r * z + _DAMPING * (pull - r * z)
+        r = r + _DAMPING * (matched - r)
         z = pull / r
     penalty = float(r @ (z - f) ** 2) + float(mode.alpha @ answer.weights**2)
-    evidence = said - 0.5 * (penalty + answer.log_det)
+    evidence = row_evidence - 0.5 * (penalty + answer.log_det)
     if problem.intercept:
-        # Flat in units of the latent: all that labels may tell is signs, and those know no unit.
+        # A flat prior in units of the latent, as signs have no unit.
         evidence += 0.5 * float(np.log(2 * np.pi * mode.alpha.mean()) - np.log(r.sum()))
     return replace(
         mode,
@@ -82,20 +84,20 @@ def match_moments(mode: Mode, solve: Solve, *, exact: bool) -> Mode:
     )
 
 
-def _ask(mode: Mode, r: Array, z: Array, f: Array, v: Array) -> tuple[Array, Array, float]:
-    """Return precision, and precision times target, that labels ask for, and what they say in nats.
+def _match_rows(mode: Mode, r: Array, z: Array, f: Array, v: Array) -> tuple[Array, Array, float]:
+    """Return the matched precisions, precisions times targets, and the rows' part of the log evidence.
 
-    That is for each row, of each copy of it, the log of the integrated probability over the integral of
-    its Gaussian, both under what the others say of its latent.
+    For each row that is the log of its integrated probability less that of the integral of its Gaussian,
+    both under the distribution given the other rows.
     """
     weight, binary = mode.problem.weight, cast(Binary, mode.likelihood)
     own = r / np.maximum(weight, 1.0)
-    left = np.maximum(1 - v * own, _LEAST)
+    left = np.maximum(1 - v * own, _MIN_RELATIVE_PRECISION)
     m_left, v_left = (f - v * own * z) / left, v / left
     log_p, slope, curvature = binary.integrated(mode.problem.y, m_left, v_left)
     away = (z - m_left) ** 2 / (v_left + 1 / own)
-    said = float(weight @ (log_p + 0.5 * np.log1p(own * v_left) + 0.5 * away))
-    curvature = np.maximum(curvature, _LEAST / (1 + v_left))
-    asked = weight * curvature / np.maximum(1 - v_left * curvature, _LEAST)
-    asked = np.maximum(asked, _LEAST * asked.max())
-    return asked, asked * (m_left + slope / curvature), said
+    row_evidence = float(weight @ (log_p + 0.5 * np.log1p(own * v_left) + 0.5 * away))
+    curvature = np.maximum(curvature, _MIN_RELATIVE_PRECISION / (1 + v_left))
+    matched = weight * curvature / np.maximum(1 - v_left * curvature, _MIN_RELATIVE_PRECISION)
+    matched = np.maximum(matched, _MIN_RELATIVE_PRECISION * matched.max())
+    return matched, matched * (m_left + slope / curvature), row_evidence

@@ -1,4 +1,4 @@
-"""One precision for all weights: the dense end, as good as a Gaussian process."""
+"""The mode under one precision for all weights, a Gaussian process in weight space."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from .first_precision import first_precision
 from .mode import Mode, Solve, find_mode
 from .moment_matching import match_moments
 
-# Columns, as a part of the rows, up to which a step from the columns is the faster one.
-_FEW_COLUMNS = 0.5
-# Noise with heavy tails and the mode are found in turn, so often at the most, until a turn changes the
-# evidence by less than so many nats, or so many where modes are only compared.
-_ROUNDS, _SETTLED, _SETTLING = 50, 1e-4, 0.05
+# Up to this many columns per row, solving from the columns is faster than from products of rows.
+_MAX_COLUMNS_PER_ROW = 0.5
+# Alternations between the mode and the noise, where that has heavy tails.
+_MAX_NOISE_ROUNDS = 50
+# They end when the evidence changes by less than this many nats.
+_NOISE_TOLERANCE_NATS = 1e-4
+# The same where modes are only compared.
+_COMPARISON_TOLERANCE_NATS = 0.05
 
 
 class Weights(Protocol):
@@ -51,24 +54,22 @@ def fit_shared(
     Parameters
     ----------
     problem : Problem
-    multiple : float
-        The precision, as a multiple of the one at which the prior's latent varies as much as one row can
-        tell. With Gaussian noise it is thus in units of :math:`1/\sigma^2`, and the mode does not depend
-        on the noise, whose variance is the one that makes the data most probable:
+    relative_precision : float
+        The precision, relative to :func:`~laconism.laplace.first_precision.first_precision`. With
+        Gaussian noise it is thus in units of :math:`1/\sigma^2`, and the mode does not depend on the
+        noise, whose variance is the one that makes the data most probable:
         :math:`\sigma^2 = (\|y - f\|^2 + \sigma^2\alpha\|w\|^2)/(n - 1)`.
     near : Mode, or whatever has its ``w`` and ``b``, optional
         A mode of the same problem to begin at.
     gain : float, optional
-        Nats that a step of Newton's method has to gain to be followed by another; by default the last
-        digit. Such a mode is for comparing: of products it has the variance of the latent at each row,
-        and not that of the weights.
+        Nats below which a step of Newton's method is the last; by default rounding. Such a mode is for
+        comparing.
     latent : ndarray of shape (n,), optional
-        The latent of other columns at the same rows, to begin near if no mode is.
+        The latent of other columns at the same rows, to start from if ``near`` is None.
     products : ndarray of shape (n, n), optional
-        :func:`row_products` of the design: where columns are many, a step from them is several times
-        as fast.
+        :func:`row_products` of the design, which makes a step faster where columns are many.
     moments : bool, default=False
-        Of labels, whether the mode gives way to the mean (:func:`match_moments`).
+        For labels, whether moments are matched (:func:`match_moments`).
 
     Returns
     -------
@@ -82,20 +83,22 @@ def fit_shared(
     if gain is not None:
         until["gain"] = gain
     if near is None and latent is not None and empty.likelihood is problem.likelihood:
-        # Not where the noise is learnt: there the first step is the last.
-        w, b = _towards(problem, alpha, latent, until["solve"])
+        # Not where the noise is learnt: there one step reaches the mode.
+        w, b = _newton_step_from(problem, alpha, latent, until["solve"])
     if near is not None and isinstance(likelihood, Noise):
-        alpha, likelihood = _seen_from(alpha, likelihood, near.likelihood)
+        alpha, likelihood = _with_noise(alpha, likelihood, near.likelihood)
     mode = find_mode(problem, alpha, likelihood, w, b, **until)
-    for _ in range(_ROUNDS):
-        likelihood = _most_probable(mode)
+    for _ in range(_MAX_NOISE_ROUNDS):
+        likelihood = _most_probable_noise(mode)
         if likelihood is mode.likelihood:
             break
-        alpha, likelihood = _seen_from(mode.alpha, mode.likelihood, likelihood)
+        alpha, likelihood = _with_noise(mode.alpha, mode.likelihood, likelihood)
         before, mode = mode, find_mode(problem, alpha, likelihood, mode.w, mode.b, **until)
-        # Of Gaussian noise the mode is the same for all variances, and the first one is the best.
+        # With Gaussian noise the mode does not depend on its variance, and one round is enough.
         change = abs(mode.objective - before.objective)
-        if isinstance(likelihood, Gaussian) or change <= (_SETTLED if gain is None else _SETTLING):
+        if isinstance(likelihood, Gaussian) or change <= (
+            _NOISE_TOLERANCE_NATS if gain is None else _COMPARISON_TOLERANCE_NATS
+        ):
             break
     if moments:
         mode = match_moments(mode, until["solve"], exact=gain is None)
@@ -103,9 +106,9 @@ def fit_shared(
 
 
 def row_products(design: Design) -> Array | None:
-    """Return ``Phi Phi'`` if there are enough columns for a step from it to be the faster one."""
+    """Return ``Phi Phi'`` if there are so many columns that solving from it is faster."""
     n, p = design.shape
-    if p <= _FEW_COLUMNS * n:
+    if p <= _MAX_COLUMNS_PER_ROW * n:
         return None
     Phi = design.matvec(np.eye(p))
     return np.asarray(Phi @ Phi.T)
@@ -118,8 +121,8 @@ def _ridge_of_rows(
     return ridge_of_rows(design, products, float(variance[0]), r, z, variance, intercept=intercept)
 
 
-def _towards(problem: Problem, alpha: Array, f: Array, solve: Solve) -> tuple[Array, float]:
-    """Return the weights of a step of Newton's method from a latent that need not be one of theirs."""
+def _newton_step_from(problem: Problem, alpha: Array, f: Array, solve: Solve) -> tuple[Array, float]:
+    """Return the weights after a Newton step from a latent, which may be that of other columns."""
     _, slope, curvature = problem.likelihood.evaluate(problem.y, f)
     r = problem.weight * floor_curvature(curvature)
     target = f + problem.weight * slope / r
@@ -127,18 +130,18 @@ def _towards(problem: Problem, alpha: Array, f: Array, solve: Solve) -> tuple[Ar
     return answer.weights, answer.intercept
 
 
-def _seen_from(alpha: Array, old: Any, new: Any) -> tuple[Array, Any]:
-    """Return a precision in the units of another noise, and that."""
+def _with_noise(alpha: Array, old: Any, new: Any) -> tuple[Array, Any]:
+    """Return the precisions in units of another noise, and that noise."""
     return alpha * (new.information / old.information), new
 
 
-def _most_probable(mode: Mode) -> Likelihood:
+def _most_probable_noise(mode: Mode) -> Likelihood:
     """Return the likelihood with the noise that makes the data most probable, weights integrated out."""
     problem, likelihood = mode.problem, mode.likelihood
     if not isinstance(likelihood, Noise):
         return likelihood
     total = float(problem.weight.sum())
-    seen = float(problem.weight @ likelihood.squares(problem.y, mode.f))
-    asked = float(mode.alpha @ mode.w**2) * likelihood.noise  # by the prior
-    v = (seen + asked) / max(total - problem.intercept, 0.5 * total) - seen / total
+    residual = float(problem.weight @ likelihood.squares(problem.y, mode.f))
+    penalty = float(mode.alpha @ mode.w**2) * likelihood.noise
+    v = (residual + penalty) / max(total - problem.intercept, 0.5 * total) - residual / total
     return likelihood.refit(problem.y, mode.f, problem.weight, problem.intercept, v)

@@ -1,4 +1,4 @@
-"""What the evidence of a dense model says of signal and noise, for all their ratios at once."""
+"""The evidence of a dense model for all signal-to-noise ratios at once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .._protocols import Array
 from ..linalg import symmetric_eigen
 from ..solvers import Problem
 
-# Signal-to-noise ratios of the strongest direction that are looked at.
+# Signal-to-noise ratios of the strongest direction.
 _RATIOS = np.logspace(-2, 14, 97)
-# Less noise than this part of the target's variance is none: the evidence knows no difference.
-_NONE = 1e-3
+# Noise below this fraction of the target's variance is ignored: the evidence hardly depends on it.
+_MIN_NOISE_FRACTION = 1e-3
 
 
 class SignalToNoise(NamedTuple):
@@ -25,12 +25,11 @@ class SignalToNoise(NamedTuple):
 
 
 def signal_to_noise(problem: Problem) -> SignalToNoise:
-    r"""Return what is known of signal and noise under one precision for all weights.
+    r"""Return evidence and noise of each ratio, under one precision for all weights.
 
-    The eigenvalues of a smooth kernel spread over many decades, and the evidence has an optimum
-    wherever there is a gap between those that matter: a fixed point ends in the next one. With
-    Gaussian noise, of the targets or of the labels as if they were targets, its value is at hand for
-    all signal-to-noise ratios :math:`\rho` at once,
+    The eigenvalues of a smooth kernel spread over many decades, the evidence has several local maxima,
+    and a fixed point ends in one of them. With Gaussian noise, of the targets or of labels taken as
+    targets, one eigendecomposition gives its value for all signal-to-noise ratios :math:`\rho`,
     :math:`-\tfrac12\sum_i\log(1 + \rho\lambda_i) - \tfrac n2\log\sum_i t_i^2/(1 + \rho\lambda_i)`, at
     the most probable noise :math:`\tfrac1n\sum_i t_i^2/(1 + \rho\lambda_i)`.
     """
@@ -41,12 +40,12 @@ def signal_to_noise(problem: Problem) -> SignalToNoise:
         level = float(one @ t) / total
         T, t = T - np.outer(one, (one @ T) / total), t - level * one
     values, vectors = symmetric_eigen(T @ T.T)
-    values, seen = np.maximum(values, 0.0), (vectors.T @ t) ** 2
-    rest = max(float(weight @ (target - level) ** 2 - seen.sum()), 0.0)
+    values, projected = np.maximum(values, 0.0), (vectors.T @ t) ** 2
+    rest = max(float(weight @ (target - level) ** 2 - projected.sum()), 0.0)
     ratios = _RATIOS / max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     shrink = 1 + np.outer(ratios, values)
-    missed = np.maximum((seen / shrink).sum(axis=1) + rest, np.finfo(float).tiny)
-    n = max(total - problem.intercept, 0.5 * total)  # a free intercept takes one
+    missed = np.maximum((projected / shrink).sum(axis=1) + rest, np.finfo(float).tiny)
+    n = max(total - problem.intercept, 0.5 * total)  # less one for a free intercept
     evidence = -0.5 * np.log(shrink).sum(axis=1) - 0.5 * n * np.log(missed)
     return SignalToNoise(ratios, evidence, missed / n)
 
@@ -54,11 +53,11 @@ def signal_to_noise(problem: Problem) -> SignalToNoise:
 def expected_noise(problem: Problem) -> float:
     """Return the mean of the noise variance under the evidence of a dense model.
 
-    Where columns are many for the rows the largest evidence is often that of no noise at all, by next
-    to nothing. The mean over all ratios, each as likely as any other before, is not taken in. Where
-    there is none it is a thousandth of the target's variance.
+    With many columns the evidence is often largest for no noise at all, by a small margin. The mean
+    over all ratios, under a uniform prior, is more robust. It is at least a thousandth of the target's
+    variance.
     """
     _, evidence, noise = signal_to_noise(problem)
-    some = noise >= _NONE * noise[0]  # the first is all of it, but for a hundredth
-    belief = np.exp(evidence[some] - evidence[some].max())
-    return float(belief @ noise[some] / belief.sum())
+    some = noise >= _MIN_NOISE_FRACTION * noise[0]  # at the first ratio nearly all variance is noise
+    posterior = np.exp(evidence[some] - evidence[some].max())
+    return float(posterior @ noise[some] / posterior.sum())

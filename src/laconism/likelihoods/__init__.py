@@ -1,4 +1,12 @@
-"""Likelihoods of a target given its latent, one small file each."""
+"""Likelihoods of a target given its latent ``f ~ N(m, v)``: a value, its derivatives, a touching Gaussian.
+
+The laws ``d bound/dm == r (z - m)`` and ``d bound/dv == -r / 2`` are tested for every class.
+
+- ``_base``: the base class; ``_binary``: what the likelihoods of two classes share.
+- ``_noise``: what the likelihoods of regression share, such as the least noise.
+- ``probit``, ``logistic``: two classes.
+- ``gaussian``: regression; ``student``: regression with heavy tails.
+"""
 
 from .._component import snake_case
 from ._base import Likelihood

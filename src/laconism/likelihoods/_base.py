@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 from .._component import Component
 from .._protocols import Array, Seed
 
-# Of the Gauss-Hermite rule: exact for polynomials of twice the degree.
-_NODES = 64
+# Nodes of the Gauss-Hermite rule, which is exact for polynomials of twice the degree.
+_QUADRATURE_NODES = 64
 
 
 class Likelihood(Component, ABC):
@@ -52,7 +52,7 @@ class Likelihood(Component, ABC):
 
     def predictive(self, y: Array, m: Array, v: Array) -> Array:
         """Return ``log p(y)`` for a latent ``f ~ N(m, v)``: by quadrature, unless one knows better."""
-        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE_NODES)
         f = np.asarray(m)[..., None] + np.sqrt(np.asarray(v))[..., None] * nodes
         log_p = self.log_prob(np.asarray(y)[..., None], f)
         return np.asarray(logsumexp(log_p, axis=-1, b=weights / weights.sum()))

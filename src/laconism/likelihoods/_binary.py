@@ -9,8 +9,8 @@ import numpy as np
 from .._protocols import Array, Seed
 from ._base import Likelihood
 
-# Half the distance at which the slope of a moderated latent is taken, in deviations.
-_STEP = 1e-3
+# Step of the finite difference of an integrated probability, in deviations of the latent.
+_DIFFERENCE_STEP_DEVIATIONS = 1e-3
 
 
 class Binary(Likelihood):
@@ -30,7 +30,7 @@ class Binary(Likelihood):
 
     def integrated(self, y: Array, m: Array, v: Array) -> tuple[Array, Array, Array]:
         """Return :meth:`predictive`, its first derivative in ``m``, and minus the second."""
-        h = _STEP * np.sqrt(1 + v)
+        h = _DIFFERENCE_STEP_DEVIATIONS * np.sqrt(1 + v)
         t, ahead, behind = (self.moderate(m + step, v) for step in (0.0, h, -h))
         rate, bend = (ahead - behind) / (2 * h), (ahead - 2 * t + behind) / h**2
         log_p, slope, curvature = self.evaluate(y, t)

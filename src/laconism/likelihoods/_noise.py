@@ -10,9 +10,9 @@ from .._component import is_positive, require
 from .._protocols import Array
 from ._base import Likelihood
 
-# A model with at least half as many columns as rows can pass through the data without knowing the
-# noise: its residual is no evidence of less noise than this part of the target's variance.
-_FLOOR_WITHOUT_EVIDENCE = 1e-3
+# A model with at least half as many columns as rows can interpolate: its residuals do not show that the
+# noise is below this fraction of the target's variance.
+_UNIDENTIFIED_NOISE_FRACTION = 1e-3
 # The median distance from the median of a Gaussian, in standard deviations.
 _MEDIAN_DISTANCE = 0.6744897501960817
 
@@ -54,7 +54,7 @@ def least_noise(spread: float, size: float, floor: float, noise_unidentified: bo
     ``spread`` is the variance of the targets, ``size`` how large they are; ``noise_unidentified`` says
     that there are half as many columns as rows.
     """
-    least = spread * max(_FLOOR_WITHOUT_EVIDENCE if noise_unidentified else 0.0, floor)
+    least = spread * max(_UNIDENTIFIED_NOISE_FRACTION if noise_unidentified else 0.0, floor)
     if spread <= (8 * np.finfo(float).eps * size) ** 2:
         least = (1e-6 * size) ** 2  # a constant: what is left of it is rounding, not signal
     return float(max(least, 1e-150))

@@ -1,4 +1,4 @@
-"""Noise with heavy tails: regression that a few wild targets do not lead astray."""
+"""Student's noise with heavy tails: regression that is robust to outliers."""
 
 from __future__ import annotations
 
@@ -14,23 +14,31 @@ from .._component import is_positive, require
 from .._protocols import Array, Seed
 from ._noise import Noise, least_noise, median, robust_spread
 
-# Between tails of a finite variance and what no data tell from a Gaussian. Heavier ones suit Cauchy's
-# noise no better, and outliers among Gaussian noise worse: they believe too little of what is not one.
-_FROM, _TO = 2.5, 100.0
-# With fewer rows than so many for each column it may pass through some of them, and the others look
-# like outliers for that: then tails are no heavier than this.
-_ROWS_A_COLUMN, _FROM_CROWDED = 8, 4.0
-# The part by which a re-estimate has to differ.
-_NEAR = 1e-8
-# Newton's method for the scale, in its logarithm: steps at the most, and when the last one was made.
-_STEPS, _SAME = 100, 1e-12
-# As for Gaussian noise: what the latent does not know is no more than this multiple of what varies.
-_MOST = 5.0
-# Nodes of the integral over the precision, the nats below the top at which it ends, and the part of a
-# squared residual below which the latent's variance does not change its density.
-_NODES, _DEPTH, _NOTHING = 160, 34.0, 1e-10
-# Of an interval, until its end is known to the last digits.
-_HALVINGS = 50
+# The degrees of freedom lie between tails of finite variance, which are heavy enough for Cauchy noise,
+_MIN_DEGREES = 2.5
+# and what no data distinguish from a Gaussian.
+_MAX_DEGREES = 100.0
+# With fewer rows per column than this a fit may interpolate some rows, so that others look like
+# outliers;
+_MIN_ROWS_PER_COLUMN = 8
+# then the degrees of freedom are at least this.
+_MIN_DEGREES_FEW_ROWS = 4.0
+# A re-estimate that changes by less than this fraction is the same.
+_REFIT_TOLERANCE = 1e-8
+# Newton steps for the logarithm of the scale.
+_MAX_SCALE_STEPS = 100
+# The last of them is shorter than this.
+_SCALE_STEP_TOLERANCE = 1e-12
+# As for Gaussian noise: latent variance adds at most this many times the residual variance.
+_MAX_NOISE_PER_RESIDUAL = 5.0
+# Nodes of the integral over the precision.
+_PRECISION_NODES = 160
+# It ends where the integrand is this many nats below its maximum.
+_INTEGRAL_DEPTH_NATS = 34.0
+# A latent variance below this fraction of a squared residual does not change the density.
+_NEGLIGIBLE_VARIANCE_FRACTION = 1e-10
+# Bisections for the end of an interval, to the last digit.
+_BISECTIONS = 50
 
 
 class Student(Noise):
@@ -126,17 +134,17 @@ class Student(Noise):
         least = least_noise(spread, median(np.abs(y), weight), self.floor, 2 * n_columns >= total)
         # In units of the target's own spread nothing overflows.
         unit = max(spread, least)
-        known = min(v, _MOST * unit)
+        known = min(v, _MAX_NOISE_PER_RESIDUAL * unit)
         q = np.maximum(((y - f) / np.sqrt(unit)) ** 2 + known / unit, 0.0)
         share = weight / total
         df, start = float(self.df), self.noise / unit
         if self.estimate_df:
-            crowded = _ROWS_A_COLUMN * n_columns > total
+            few_rows = _MIN_ROWS_PER_COLUMN * n_columns > total
             # The present one is always among them, so that no estimate is worse than what it replaces.
-            heaviest = _FROM_CROWDED if crowded else _FROM
-            df = _best_df(q, share, start, (min(heaviest, df), max(_TO, df)))
+            heaviest = _MIN_DEGREES_FEW_ROWS if few_rows else _MIN_DEGREES
+            df = _best_df(q, share, start, (min(heaviest, df), max(_MAX_DEGREES, df)))
         noise = max(_best_scale(q, share, df, start) * unit, least)
-        if max(abs(df / self.df - 1), abs(noise / self.noise - 1)) < _NEAR:
+        if max(abs(df / self.df - 1), abs(noise / self.noise - 1)) < _REFIT_TOLERANCE:
             df, noise = self.df, self.noise  # an answer that is there does not move by its rounding
         return type(self)(df, float(noise), True, self.estimate_df, self.floor)
 
@@ -176,7 +184,7 @@ class Student(Noise):
         """
         y, m, v = np.broadcast_arrays(*(np.asarray(part, dtype=float) for part in (y, m, v)))
         away, half = (y - m) ** 2, self.df / 2
-        far = v <= _NOTHING * (away + self.noise)
+        far = v <= _NEGLIGIBLE_VARIANCE_FRACTION * (away + self.noise)
         density = self.log_prob(y, m)
         if far.all():
             return density
@@ -184,8 +192,8 @@ class Student(Noise):
         # Beyond these the posterior of tau without v, and its prior, have nothing left.
         low = np.log((self.df + 1) / (self.df + q / self.noise)) + _end(half + 0.5, 0)
         high = _end(half, -1)
-        step = (high - low) / (_NODES - 1)
-        x = low[:, None] + step[:, None] * np.arange(_NODES)
+        step = (high - low) / (_PRECISION_NODES - 1)
+        x = low[:, None] + step[:, None] * np.arange(_PRECISION_NODES)
         s2 = v[:, None] + self.noise * np.exp(-x)
         log_p = half * (x - np.exp(x)) - 0.5 * (np.log(2 * np.pi * s2) + q[:, None] / s2)
         level = half * np.log(half) - gammaln(half)
@@ -196,14 +204,14 @@ class Student(Noise):
     def half_width(self, v: Array, coverage: float) -> Array:
         """Return the quantile of latent and noise together, by halving the interval it is in."""
         half = self.df / 2
-        x = np.linspace(_end(half, 0), _end(half, -1), _NODES)
+        x = np.linspace(_end(half, 0), _end(half, -1), _PRECISION_NODES)
         part = np.exp(half * (x - np.exp(x)) - logsumexp(half * (x - np.exp(x))))
         scale = np.sqrt(2 * (np.asarray(v, dtype=float)[..., None] + self.noise * np.exp(-x)))
         # In the unit of both together no sum is wider than its parts one after the other.
         unit = np.sqrt(self.noise + np.asarray(v, dtype=float))
         widest = student.isf((1 - coverage) / 4, self.df) + ndtri(0.75 + coverage / 4)
         low, high = np.zeros_like(unit), np.full_like(unit, widest)
-        for _ in range(_HALVINGS):
+        for _ in range(_BISECTIONS):
             middle = 0.5 * (low + high)
             inside = (part * erf((middle * unit)[..., None] / scale)).sum(axis=-1) < coverage
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
@@ -217,7 +225,7 @@ class Student(Noise):
 
 def _end(shape: float, branch: int) -> float:
     """Return where ``shape * (x + 1 - exp(x))`` has fallen to the depth, on the left or on the right."""
-    below = 1 + _DEPTH / shape
+    below = 1 + _INTEGRAL_DEPTH_NATS / shape
     if below > 700:  # then the left end is where the line is
         return -below if branch == 0 else float(np.log(below + np.log(below)))
     return float(-below - lambertw(-np.exp(-below), branch).real)
@@ -236,7 +244,7 @@ def _best_scale(q: Array, share: Array, df: float, start: float) -> float:
     # In log s it is a falling, bounded curve: Newton's method within the bracket that it closes in.
     low, high = np.log(q.min() / df) - 40.0, np.log(q.max()) + 40.0
     x = float(np.clip(np.log(max(start, np.finfo(float).tiny)), low, high))
-    for _ in range(_STEPS):
+    for _ in range(_MAX_SCALE_STEPS):
         part = q / (df * np.exp(x) + q)
         over = (df + 1) * float(share @ part) - 1
         low, high = (x, high) if over > 0 else (low, x)
@@ -245,7 +253,7 @@ def _best_scale(q: Array, share: Array, df: float, start: float) -> float:
         if not low < new < high:
             new = 0.5 * (low + high)
         x, moved = float(new), abs(new - x)
-        if moved <= _SAME:
+        if moved <= _SCALE_STEP_TOLERANCE:
             break
     return float(np.exp(x))
 

@@ -1,4 +1,13 @@
-"""Priors over one weight, one small file each."""
+"""Priors over one weight: ``penalty(u)`` and ``variance(u)`` of ``u = w^2``.
+
+The law ``2 * d penalty/du * variance(u) == 1`` is tested for every class.
+
+- ``_base``: the base class, and what ``bind`` does.
+- ``gaussian``: ridge, no sparsity.
+- ``laplace``: the lasso penalty; ``laplace_mixture``: the reweighted lasso.
+- ``jeffreys``: scale free and sparse; ``student_t``: the same with a proper hyper-prior.
+- ``generalized_gaussian``: ``|w|^q``, from ridge to best subset, its scale learnt.
+"""
 
 from .._component import snake_case
 from ._base import Prior

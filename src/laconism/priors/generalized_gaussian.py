@@ -13,9 +13,11 @@ from .._protocols import Array
 from ._base import Prior
 
 # What [GGIG] counts as a weight, "eq. (9) is updated only based on" those above it (section 4.2).
-_COUNTED = 1e-4
-# Scales that a rule may arrive at: their squares are far from over- and underflow.
-_LEAST, _MOST = 1e-100, 1e100
+_MIN_COUNTED_WEIGHT = 1e-4
+# Bounds of a learnt scale, whose square neither underflows
+_MIN_SCALE = 1e-100
+# nor overflows.
+_MAX_SCALE = 1e100
 
 
 class GeneralizedGaussian(Prior):
@@ -131,7 +133,7 @@ class GeneralizedGaussian(Prior):
 
     def at(self, scale: float) -> Self:
         """Return the prior of this scale."""
-        return type(self)(self.q, float(np.clip(scale, _LEAST, _MOST)), self.a, self.b)
+        return type(self)(self.q, float(np.clip(scale, _MIN_SCALE, _MAX_SCALE)), self.a, self.b)
 
     def of_variance(self, variance: float) -> Self:
         """Return the prior whose weights have this variance, ``scale**(2/q) G(3/q) / G(1/q)``."""
@@ -160,6 +162,6 @@ class GeneralizedGaussian(Prior):
 
     def _count(self, w: Array, effective: float, unit: float) -> tuple[float, float]:
         if self.scale == "paper":
-            w = w[np.abs(w) > _COUNTED]
+            w = w[np.abs(w) > _MIN_COUNTED_WEIGHT]
             effective, unit = w.size, 1.0
         return effective / self.q + self.a, float(np.sum(np.abs(w) ** self.q)) + self.b * unit

@@ -1,4 +1,4 @@
-"""The Jeffreys prior: sparse, scale free, nothing to tune."""
+"""The Jeffreys prior: sparse and scale free, without a parameter."""
 
 from __future__ import annotations
 

@@ -59,9 +59,7 @@ def fit_relevance(
     find: Search = search
     # The search over kernels stops by itself before the noise is gone (Mode.noise_unidentified).
     if learns_noise(problem) and not problem.kernels:
-        find = partial(
-            retry_with_more_noise, search, rows_per_parameter=_ROWS_PER_PARAMETER
-        )
+        find = partial(retry_with_more_noise, search, rows_per_parameter=_ROWS_PER_PARAMETER)
     elif may_drop_intercept:
         find = partial(drop_needless_intercept, search)
     return reported(find, problem, report)

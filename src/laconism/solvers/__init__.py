@@ -1,4 +1,16 @@
-"""Solvers: everything is an iterated weighted ridge, and one loop runs them all."""
+"""Solvers: everything is an iterated weighted ridge, and one loop runs them all.
+
+- ``problem``: Problem (data, design, prior, likelihood), State and Metric.
+- ``loop``: the convergence loop, which prunes and revives columns; Record, Status, Solution, Solver.
+- ``steps``: one EM step and one Newton step; ``line_search``: the one line search.
+- ``em``, ``newton``, ``proximal``: the solvers; ``accelerated``: extrapolation of any of them.
+- ``choose``: which solver for which prior.
+- ``ridge_starts``: starts by one ridge problem; ``starts``: by the lasso or the maximum likelihood.
+- ``exchange``: kept kernels are exchanged for better ones.
+- ``intercept``: whether a kernel classifier needs an intercept.
+- ``learnt_scale``: a prior whose scale is learnt with the weights.
+- ``refit_selected``: the selected columns are refitted without the shrinkage of the search.
+"""
 
 from .accelerated import Accelerated
 from .choose import REGISTRY, choose_solver

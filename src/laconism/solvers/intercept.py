@@ -1,4 +1,4 @@
-"""Whether kernels that tell classes apart need an intercept beside them."""
+"""Whether a kernel classifier needs an intercept."""
 
 from __future__ import annotations
 
@@ -14,73 +14,73 @@ from ..judging.price import JEFFREYS_NATS, bic, prior_price
 from ..priors import Jeffreys
 from . import Newton, Problem, choose_solver, solve
 
-# Newton's method on a handful of columns that are known already: it ends after a few steps.
-_STEPS, _TOL = 100, 1e-6
+# Iterations of the fits that are compared; they are of few columns and start close to the optimum.
+_MAX_ITERATIONS = 100
+# Nats per observation to which they are solved.
+_TOLERANCE = 1e-6
 
 
 def needs_intercept_at_once(problem: Problem) -> bool:
-    """Return whether one class is so much more frequent that an intercept alone is worth its price.
+    """Return whether an intercept alone gains more than its price, as with classes of unequal frequency.
 
-    A prior with a scale holds a kernel's weight to that scale, and kernels that have to tell the
-    frequencies of the classes besides tell the classes worse. Jeffreys' prior, which has no scale,
-    does not mind.
+    Under a prior with a scale, kernels that also have to fit the class frequencies fit the classes
+    worse. Jeffreys' prior has no scale, and the intercept is decided after the fit.
     """
     if isinstance(problem.prior, Jeffreys):
         return False
-    brings = problem.empty().fit - replace(problem, intercept=False).empty().fit
-    return brings > _required_gain(problem, JEFFREYS_NATS)
+    gain = problem.empty().fit - replace(problem, intercept=False).empty().fit
+    return gain > _required_gain(problem, JEFFREYS_NATS)
 
 
 def needs_intercept(problem: Problem, kept: Index, w: Array, prior: Prior | None) -> bool:
-    """Return whether an intercept would be worth its price to kernels that were chosen without one.
+    """Return whether an intercept gains more than its price, beside kernels chosen without one.
 
-    A latent of zero is even odds. So classes need no intercept as targets do, whose zero is anybody's
-    choice: it is one more column, and comes in at the price at which a column comes back that was
-    dropped. What it brings is partly that kernels can go which have only stood in for it, up to all.
+    A latent of zero is even odds, so that labels need no intercept as targets do. It is one more column,
+    at the price of one. Its gain includes the price of kernels that are pruned when it is there.
 
-    ``prior`` is that under which the weights were found, with all its numbers; None where precisions
-    were learnt instead, which stand for Jeffreys' prior.
+    ``prior`` is the one that the weights were found under; None where precisions were learnt instead,
+    and Jeffreys' prior takes its place.
     """
     if not kept.size:
         return True
     few = replace(problem.keep(kept), kernels=True)
     if prior is not None and not isinstance(prior, Jeffreys):
-        return _brings(replace(few, prior=prior), w) > _required_gain(problem, JEFFREYS_NATS)
+        return _intercept_gain(replace(few, prior=prior), w) > _required_gain(problem, JEFFREYS_NATS)
     few = replace(few, prior=problem.prior.bind(kept.size, kernel=True))
     price, lean = prior_price(few.prior), replace(few, intercept=False)
-    if prior == few.prior:  # the weights are its answer already
+    if prior == few.prior:  # the weights are optimal already
         without = lean.state(w, 0.0, lean.likelihood).fit - price * kept.size
     else:
         without = _worth(lean, w, price)
-    return max(_worth(few, w, price), _frequencies(problem)) - without > _required_gain(problem, price)
+    return max(_worth(few, w, price), _frequency_fit(problem)) - without > _required_gain(problem, price)
 
 
-def _frequencies(problem: Problem) -> float:
-    """Return the fit of a free intercept alone, which predicts the frequencies of the classes."""
+def _frequency_fit(problem: Problem) -> float:
+    """Return the log-likelihood of an intercept alone, which predicts the class frequencies."""
     first = float(problem.weight @ (problem.y > 0))
     shares = np.array([first, float(problem.weight.sum()) - first])
     return float(xlogy(shares, shares / shares.sum()).sum())
 
 
 def _required_gain(problem: Problem, price: float) -> float:
-    """Return the nats that an intercept has to bring."""
+    """Return the nats that an intercept has to gain."""
     return max(price, bic(float(problem.weight.sum())))
 
 
-def _brings(problem: Problem, w: Array) -> float:
-    """Return by how much a free intercept raises the objective of a prior that has one."""
+def _intercept_gain(problem: Problem, w: Array) -> float:
+    """Return by how much a free intercept raises the objective of a proper prior."""
     start = problem.state(w, 0.0, problem.likelihood)
     solver = choose_solver("auto", problem.prior)
-    answer = solve(problem, solver, start=start, max_iter=_STEPS, tol=_TOL)
+    answer = solve(problem, solver, start=start, max_iter=_MAX_ITERATIONS, tol=_TOLERANCE)
     return answer.state.fit - answer.problem.penalty(answer.state.w) - start.objective
 
 
 def _worth(problem: Problem, w: Array, price: float) -> float:
-    """Return the fit that these columns are good for, less the price of those that it takes."""
+    """Return the log-likelihood of a fit of these columns, less the price of those it keeps."""
     start = problem.state(w, 0.0, problem.likelihood)
-    # A step beyond what a double can hold is as bad as can be, and is halved: no need to be told.
+    # A step that overflows is halved.
     with np.errstate(over="ignore"):
-        state = solve(problem, Newton(), start=start, max_iter=_STEPS, tol=_TOL).state
+        state = solve(problem, Newton(), start=start, max_iter=_MAX_ITERATIONS, tol=_TOLERANCE).state
     return state.fit - price * np.count_nonzero(state.w)
 
 

@@ -1,4 +1,4 @@
-"""A prior whose scale is learnt together with the weights: solve, re-estimate, go on from there."""
+"""A prior whose scale is learnt: alternate between the weights and the scale."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from ..linalg import ridge
 from ..priors import GeneralizedGaussian
 from . import Problem, Proximal, Record, Solution, Solver, State, Status, solve
 
-# The scale (and the noise) are found when another round would change them by less than this part of
-# sqrt(tol), 1e-3 for the default: what the fit knows of them is quadratic in their error.
-_SAME = 10.0
-# Rounds that this may take, at the most; ten are the rule.
-_ROUNDS = 100
-# Nats per observation to which a round is solved; the last one goes on to the tolerance asked for. A
-# slow solver that gains less in a step may still be far away, and the scale goes by where it stands.
-_ROUGH = 1e-8
-# No round changes the scale by more than this factor, nor goes further than so many times what the
-# fixed point alone would.
-_LEAP, _STRETCH = 10.0, 10.0
-# The first l1 model is solved at no more than this part of the rate at which its first column enters.
-_ENTRY = 0.1
-# Nats per observation, half of what there is to know of a label, at which nothing can have been missed.
-_MUCH = 0.5 * math.log(2)
-# Nats to which the mode is found where the evidence of several is compared, and a fit begins.
-_CLOSE = 1e-2
-# Ratios of signal to noise, of those of `signal_to_noise`, that labels without noise may ask for: of the
-# strongest direction 1 to 1e8, two magnitudes apart; an optimum of the evidence is wider than that.
-_BETWEEN = slice(12, 61, 12)
-# Difference of latents by which the slope of a curvature is measured.
-_STEP = 1e-3
-# No less than this part of the parameters that the data settle is answered for; where the curvature
-# gives way faster than that, the scale grows as far as a round lets it.
-_PART = 0.1
-# How often scale and effective number of parameters take turns at weights that stay where they are.
-_TURNS = 5
+# Scale and noise have converged when a round changes their logarithms by less than this times sqrt(tol):
+# the objective is quadratic in their error.
+_SCALE_TOLERANCE_PER_ROOT_TOL = 10.0
+# Rounds, each of which finds the weights and then the scale.
+_MAX_ROUNDS = 100
+# Nats per observation to which a round is solved, but for the last. A larger tolerance would stop slow
+# solvers far from the weights that the scale is estimated from.
+_ROUND_TOLERANCE = 1e-8
+# No round changes the scale by more than this factor.
+_MAX_SCALE_FACTOR = 10.0
+# Aitken's extrapolation is at most this many times the step of the fixed point.
+_MAX_EXTRAPOLATION = 10.0
+# The first l1 model has at most this fraction of the rate at which its first column enters.
+_FIRST_RATE_FRACTION = 0.1
+# A gain of half of a label's entropy per observation shows that the sparse model has missed nothing.
+_SUFFICIENT_NATS_PER_ROW = 0.5 * math.log(2)
+# Nats to which a mode is found where the evidence of several is compared.
+_MODE_TOLERANCE_NATS = 1e-2
+# Ratios of :func:`signal_to_noise` that are tried for labels without noise: from 1 to 1e8 for the
+# strongest direction, two decades apart.
+_TRIED_RATIOS = slice(12, 61, 12)
+# Largest change of a latent in the finite difference of the curvature.
+_DIFFERENCE_STEP = 1e-3
+# The effective number of parameters is at least this fraction of that at fixed curvature.
+_MIN_EFFECTIVE_FRACTION = 0.1
+# Alternations between the scale and the effective number of parameters at fixed weights.
+_FIXED_WEIGHT_ROUNDS = 5
 
 _UNSETTLED = "did not converge: the scale went on changing; raise max_iter, or take scale='evidence'"
 
@@ -52,7 +52,7 @@ Report = Callable[[Record], object]
 
 
 class Start(NamedTuple):
-    """Where a fit begins: what is known of the answer, all of it or nothing."""
+    """Where a fit starts, for a warm start: state, effective parameters and scale, or none of them."""
 
     state: State | None = None
     effective: float | None = None  # number of parameters that the data determine
@@ -69,13 +69,13 @@ def learn_scale(
     tol: float,
     callback: Report | None,
 ) -> Solution:
-    """Return the weights under the scale that they call for; the solution's problem has it.
+    """Return the weights under the scale that is estimated with them; the solution's problem has it.
 
     The history has one record a round: the log-likelihood less ``rule.marginal``.
     """
     if rule.scale == "paper":
-        return _by_the_paper(problem, solver, rule, start.state, max_iter, tol, callback)
-    return _by_the_evidence(problem, solver, rule, start, max_iter, tol, callback)
+        return _follow_paper(problem, solver, rule, start.state, max_iter, tol, callback)
+    return _maximize_evidence(problem, solver, rule, start, max_iter, tol, callback)
 
 
 @dataclass
@@ -87,7 +87,7 @@ class RoundHistory:
     records: list[Record] = field(default_factory=list)
 
     def write(self, objective: float, active: int) -> bool:
-        """Note one round; return whether the callback asks to stop."""
+        """Record one round; return whether the callback stops the fit."""
         number, seconds = len(self.records) + 1, time.perf_counter() - self.began
         self.records.append(Record(number, objective, active, seconds))
         return self.callback is not None and bool(self.callback(self.records[-1]))
@@ -95,7 +95,7 @@ class RoundHistory:
     def close(
         self, answer: Solution, likelihood: Likelihood, message: str | None, stopped: bool
     ) -> Solution:
-        """Return the answer with this history and a sentence about how it was reached."""
+        """Return the solution with this history and a sentence about how it ended."""
         converged = message is not None
         if message is None:
             message = "stopped by a callback" if stopped else _UNSETTLED
@@ -110,7 +110,7 @@ class RoundHistory:
         )
 
 
-def _by_the_evidence(
+def _maximize_evidence(
     problem: Problem,
     solver: Solver,
     rule: GeneralizedGaussian,
@@ -119,28 +119,28 @@ def _by_the_evidence(
     tol: float,
     callback: Report | None,
 ) -> Solution:
-    """Find the scale from below; and from above, if that has surely missed something."""
-    answer = _rounds(problem, solver, rule, known, max_iter, tol, callback)
+    """Return the fit from a small scale, or from that of a dense model if it fits better."""
+    answer = _alternate(problem, solver, rule, known, max_iter, tol, callback)
     if known != Start() or not rule.is_l1 or not problem.kernels:
         return answer
-    above = _above(problem, rule, answer)
-    if above is None:
+    scale = _scale_of_dense_model(problem, rule, answer)
+    if scale is None:
         return answer
-    again = _rounds(problem, solver, rule, Start(scale=above), max_iter, tol, callback)
+    again = _alternate(problem, solver, rule, Start(scale=scale), max_iter, tol, callback)
     return again if again.state.fit > answer.state.fit else answer
 
 
-def _above(problem: Problem, rule: GeneralizedGaussian, answer: Solution) -> float | None:
-    """Return the scale that the best dense weights call for, if few weights have missed something.
+def _scale_of_dense_model(problem: Problem, rule: GeneralizedGaussian, answer: Solution) -> float | None:
+    """Return the scale of the best dense model, if the sparse one has missed something.
 
-    Labels on smooth kernels only: the signal of very wide ones is in differences of kernels, with
-    weights of any size, and a scale that begins small may settle where nothing has entered. That is so
-    if the evidence of a dense model, which has paid for all its weights, is larger than the likelihood
-    of the sparse one, which has paid for none.
+    For labels on smooth kernels only: the signal of very wide kernels is in their differences, with
+    large weights, and a scale that starts small may stay at the empty model. That is so if the evidence
+    of a dense model, which integrates over its weights, exceeds the maximum of the likelihood of the
+    sparse one.
     """
     empty = problem.empty()
     gained = (answer.state.fit - empty.fit) / float(problem.weight.sum())
-    if empty.likelihood is not problem.likelihood or gained > _MUCH:
+    if empty.likelihood is not problem.likelihood or gained > _SUFFICIENT_NATS_PER_ROW:
         return None
     mode = _dense_mode(problem, empty)
     if mode is None or mode.objective <= answer.state.fit:
@@ -149,7 +149,7 @@ def _above(problem: Problem, rule: GeneralizedGaussian, answer: Solution) -> flo
     return rule.learn(mode.w, float(mode.well_determined.sum()), unit.level).level
 
 
-def _rounds(
+def _alternate(
     problem: Problem,
     solver: Solver,
     rule: GeneralizedGaussian,
@@ -158,44 +158,44 @@ def _rounds(
     tol: float,
     callback: Report | None,
 ) -> Solution:
-    """Solve, count what the data determine, take the scale that fits, until it stays the same.
+    """Alternate weights, effective number of parameters and scale until the scale converges.
 
-    The noise of a regression is held within a round and re-estimated between them from its degrees
-    of freedom: a dense model that may follow the data would otherwise talk itself into having none.
+    The noise of a regression is held within a round and re-estimated between rounds from its degrees of
+    freedom; otherwise the noise of a dense model would shrink to zero.
     """
-    diary, empty = RoundHistory(callback), problem.empty()
+    history, empty = RoundHistory(callback), problem.empty()
     unit = rule.of_variance(1 / first_precision(problem, empty))
-    likelihood, start, prior = _begin(problem, solver, rule, unit, known, empty, max_iter)
-    same, step = _SAME * math.sqrt(tol), math.inf
+    likelihood, start, prior = _initial_values(problem, solver, rule, unit, known, empty, max_iter)
+    scale_tol, step = _SCALE_TOLERANCE_PER_ROOT_TOL * math.sqrt(tol), math.inf
     before: tuple[float, float] | None = None
     message, stopped, left = None, False, max_iter
     while True:
-        question = replace(problem, prior=prior, likelihood=likelihood.hold())
-        here = None if start is None else question.state(start.w, start.b, question.likelihood)
-        enough = tol if step <= same else max(tol, _ROUGH)
-        answer = solve(question, solver, start=here, max_iter=left, tol=enough)
+        subproblem = replace(problem, prior=prior, likelihood=likelihood.hold())
+        here = None if start is None else subproblem.state(start.w, start.b, subproblem.likelihood)
+        round_tol = tol if step <= scale_tol else max(tol, _ROUND_TOLERANCE)
+        answer = solve(subproblem, solver, start=here, max_iter=left, tol=round_tol)
         left -= len(answer.history)
-        effective = _well_determined(answer.problem, answer.state, rule.q)
+        effective = _effective_parameters(answer.problem, answer.state, rule.q)
         wanted = rule.learn(answer.state.w, effective, unit.level)
         objective = answer.state.fit - rule.marginal(answer.state.w, effective, unit.level)
-        stopped = diary.write(objective, int(np.count_nonzero(answer.state.w)))
+        stopped = history.write(objective, int(np.count_nonzero(answer.state.w)))
         noise = refit_by_degrees(problem, likelihood, answer.state.f, effective)
         now, then = math.log(prior.level), math.log(wanted.level)
-        change = _extrapolated(before, now, then)
-        step = min(step, max(abs(change), _changed(likelihood, noise)))
+        change = _aitken_step(before, now, then)
+        step = min(step, max(abs(change), _noise_change(likelihood, noise)))
         if not answer.state.w.any():
             message = "converged: no weight is worth its price"
-        elif step <= same and enough == tol and answer.status.converged:
-            message = "converged: the scale is what the weights call for"
-        if message or stopped or left <= 0 or len(diary.records) >= _ROUNDS:
-            return diary.close(answer, likelihood, message, stopped)
-        start = _on_all(problem, answer)
-        if step > same:  # otherwise the last round polishes what is there
+        elif step <= scale_tol and round_tol == tol and answer.status.converged:
+            message = "converged: scale and weights agree"
+        if message or stopped or left <= 0 or len(history.records) >= _MAX_ROUNDS:
+            return history.close(answer, likelihood, message, stopped)
+        start = _embed(problem, answer)
+        if step > scale_tol:  # otherwise one more round at the tolerance asked for
             before, step = (now, then), math.inf
             likelihood, prior = noise, rule.at(math.exp(now + change))
 
 
-def _begin(
+def _initial_values(
     problem: Problem,
     solver: Solver,
     rule: GeneralizedGaussian,
@@ -204,29 +204,29 @@ def _begin(
     empty: State,
     max_iter: int,
 ) -> tuple[Likelihood, State | None, GeneralizedGaussian]:
-    """Return likelihood, weights (if there is better than the solver's own start) and prior."""
+    """Return likelihood, weights (None for the solver's own start) and prior of the first round."""
     start = known.state
     if start is None and np.isinf(rule.kink):
-        start = _first_weights(problem, solver, rule, max_iter)
+        start = _lasso_weights(problem, solver, rule, max_iter)
     if known.scale is not None:
         prior = rule.at(known.scale)
     elif start is None and problem.kernels and not rule.is_l1:
-        start, variance = _least_squares(problem, empty)
+        start, variance = _dense_start(problem, empty)
         prior = rule.of_variance(variance)
     elif start is not None:
-        prior = _settled(problem, rule, unit.level, start, known.effective)
+        prior = _scale_at_weights(problem, rule, unit.level, start, known.effective)
     elif rule.is_l1:
         steepest = float(np.abs(problem.gradient(empty)).max(initial=0.0))
-        prior = unit.at(max(unit.level, 1 / max(_ENTRY * steepest, 1e-100)))
+        prior = unit.at(max(unit.level, 1 / max(_FIRST_RATE_FRACTION * steepest, 1e-100)))
     else:
         prior = unit
     likelihood = empty.likelihood if start is None else start.likelihood
     if start is not None and rule.is_l1 and 2 * np.count_nonzero(start.w) > start.w.size:
-        start = None  # most weights are about to go, and few are sooner found from below
+        start = None  # a sparse model is found faster from the empty one
     return likelihood, start, prior
 
 
-def _by_the_paper(
+def _follow_paper(
     problem: Problem,
     solver: Solver,
     rule: GeneralizedGaussian,
@@ -236,31 +236,31 @@ def _by_the_paper(
     callback: Report | None,
 ) -> Solution:
     """Update the scale at every iteration, eq. (9) of [GGIG]."""
-    diary = RoundHistory(callback)
+    history = RoundHistory(callback)
     state = solver.init(problem) if start is None else start
     message, stopped, objective = None, False, -math.inf
     for _ in range(max_iter):
-        question = replace(problem, prior=rule.learn(state.w, 0.0))
-        here = question.state(state.w, state.b, state.likelihood)
-        answer = solve(question, solver, start=here, max_iter=1, tol=tol)
-        state, old = _on_all(problem, answer), objective
+        subproblem = replace(problem, prior=rule.learn(state.w, 0.0))
+        here = subproblem.state(state.w, state.b, state.likelihood)
+        answer = solve(subproblem, solver, start=here, max_iter=1, tol=tol)
+        state, old = _embed(problem, answer), objective
         objective = state.fit - rule.marginal(state.w, 0.0)
-        stopped = diary.write(objective, int(np.count_nonzero(state.w)))
+        stopped = history.write(objective, int(np.count_nonzero(state.w)))
         if abs(objective - old) <= tol * problem.weight.sum():
             message = f"converged: the objective changed by at most {tol:g} nats per observation"
         if message or stopped:
             break
-    return diary.close(answer, state.likelihood, message, stopped)
+    return history.close(answer, state.likelihood, message, stopped)
 
 
-def _least_squares(problem: Problem, empty: State) -> tuple[State | None, float]:
-    """Return dense weights (if any are better than none) and the variance of their prior."""
+def _dense_start(problem: Problem, empty: State) -> tuple[State | None, float]:
+    """Return dense weights (None if the empty model is better) and the variance of their prior."""
     if empty.likelihood is problem.likelihood:
         mode = _dense_mode(problem, empty)
         if mode is None:
             return None, 1 / first_precision(problem, empty)
         return problem.state(mode.w, mode.b, mode.likelihood), float(1 / mode.alpha[0])
-    ratios, evidence, _ = signal_to_noise(problem)  # a regression: this is its evidence
+    ratios, evidence, _ = signal_to_noise(problem)  # exact for a regression
     ratio, weight = float(ratios[np.argmax(evidence)]), problem.weight
     target = problem.likelihood.first_target(problem.y)
     variance = np.full(problem.design.shape[1], ratio)
@@ -272,12 +272,11 @@ def _least_squares(problem: Problem, empty: State) -> tuple[State | None, float]
 
 
 def _dense_mode(problem: Problem, empty: State) -> Mode | None:
-    """Return the mode under one precision for all weights that has the largest evidence, if any has.
+    """Return the mode of largest evidence under one precision for all weights.
 
-    Labels are no targets: of several optima the true likelihood tells which is the best. At the far end
-    every label is believed, which is none. Labels without noise may have their only peaks there or next
-    to nothing, and the largest evidence in between: where no peak is better than no weights, that is
-    looked at.
+    The candidates are the peaks of the evidence of labels taken as targets, compared by their true
+    likelihood. Labels without noise may have no useful peak; where none is better than the empty model,
+    a few ratios in between are tried as well.
     """
     ratios, evidence, _ = signal_to_noise(problem)
     peaks = 1 + np.flatnonzero((evidence[1:-1] > evidence[:-2]) & (evidence[1:-1] > evidence[2:]))
@@ -287,90 +286,92 @@ def _dense_mode(problem: Problem, empty: State) -> Mode | None:
     def best(ratios: Array) -> Mode | None:
         precisions = [np.full(zero.size, known / ratio) for ratio in ratios]
         modes = [
-            find_mode(problem, alpha, empty.likelihood, zero, empty.b, _CLOSE) for alpha in precisions
+            find_mode(problem, alpha, empty.likelihood, zero, empty.b, _MODE_TOLERANCE_NATS)
+            for alpha in precisions
         ]
         return max(modes, key=lambda mode: mode.objective, default=None)
 
     peak = best(ratios[peaks])
     if peak is not None and peak.objective > empty.fit:
         return peak
-    between = best(ratios[_BETWEEN])
+    between = best(ratios[_TRIED_RATIOS])
     return between if between is not None and between.objective > empty.fit else peak
 
 
-def _first_weights(problem: Problem, solver: Solver, rule: GeneralizedGaussian, max_iter: int) -> State:
-    """Return where a prior that absorbs zeros begins: nothing may be lost to a bad first scale.
+def _lasso_weights(problem: Problem, solver: Solver, rule: GeneralizedGaussian, max_iter: int) -> State:
+    """Return the start of a prior that absorbs zeros: the convex l1 model, or the solver's own start.
 
-    That is the l1 model of the evidence's own scale, which is convex; or what the solver was told.
+    A poor first scale would set weights to zero that could not come back.
     """
     if getattr(solver, "start", "auto") != "auto":
         return solver.init(problem)
     convex = type(rule)(q=1.0, a=rule.a, b=rule.b)
-    answer = _by_the_evidence(problem, Proximal(certify=False), convex, Start(), max_iter, _ROUGH, None)
-    return _on_all(problem, answer)
+    lasso = Proximal(certify=False)
+    answer = _maximize_evidence(problem, lasso, convex, Start(), max_iter, _ROUND_TOLERANCE, None)
+    return _embed(problem, answer)
 
 
-def _settled(
+def _scale_at_weights(
     problem: Problem, rule: GeneralizedGaussian, unit: float, state: State, effective: float | None
 ) -> GeneralizedGaussian:
-    """Return the prior whose scale the weights call for where they stand."""
+    """Return the prior with the scale estimated at fixed weights."""
     if effective is not None:
         return rule.learn(state.w, effective, unit)
     kept = np.flatnonzero(state.w)
     part, here = problem.keep(kept), replace(state, w=state.w[kept])
-    effective = kept.size / 2  # a guess that the turns forget
-    for _ in range(_TURNS):
+    effective = kept.size / 2  # a first guess
+    for _ in range(_FIXED_WEIGHT_ROUNDS):
         prior = rule.learn(here.w, effective, unit)
-        effective = _well_determined(replace(part, prior=prior), here, rule.q)
+        effective = _effective_parameters(replace(part, prior=prior), here, rule.q)
     return prior
 
 
-def _well_determined(problem: Problem, state: State, q: float) -> float:
-    r"""Return how many parameters the scale is to answer for, of the weights that are not zero.
+def _effective_parameters(problem: Problem, state: State, q: float) -> float:
+    r"""Return the effective number of parameters, corrected for the change of the curvature.
 
-    Those that the data settle, :math:`\gamma`, less what the curvature gives way. With the scale
-    :math:`s` Laplace's evidence changes by
+    With the scale :math:`s` Laplace's evidence changes by
 
     .. math:: \frac{d}{d\log s} = \frac{\sum_j|w_j|^q}s - \frac\gamma q
         - \frac12\sum_i v_i\,\frac{dr_i}{df_i}\,\frac{df_i}{d\log s},
 
-    :math:`v` the variances of the latents and :math:`r` the curvatures, where the mode moves by
-    :math:`dw/d\log s = w - (G + V^{-1})^{-1}Gw` (eq. 5.23 of Rasmussen and Williams). Labels leave the
-    last term out at a price: rows that are classified well have less curvature the larger the weights
-    are, and without it the scale stays up to ten times too small. A Gaussian's is zero.
+    :math:`\gamma` the effective number at fixed curvature, :math:`v` the variances of the latents and
+    :math:`r` the curvatures, where the mode moves by :math:`dw/d\log s = w - (G + V^{-1})^{-1}Gw` (eq.
+    5.23 of Rasmussen and Williams). The last term matters for labels: rows that are classified well
+    have less curvature the larger the weights are. For a Gaussian it is zero.
     """
     kept = np.flatnonzero(state.w)
     part = problem if kept.size == state.w.size else problem.keep(kept)
     r, _ = problem.laplace_targets(state)
     shrunk = part.ridge(r, state.f, state.w[kept])
     moved = state.f - part.design.matvec(shrunk.weights) - shrunk.intercept
-    step = _STEP / max(float(np.abs(moved).max(initial=0.0)), np.finfo(float).tiny)
+    step = _DIFFERENCE_STEP / max(float(np.abs(moved).max(initial=0.0)), np.finfo(float).tiny)
     _, _, ahead = state.likelihood.evaluate(problem.y, state.f + step * moved)
     _, _, behind = state.likelihood.evaluate(problem.y, state.f - step * moved)
     if np.array_equal(ahead, behind):
         return shrunk.n_well_determined
     variance = shrunk.latent_variance(part.design, r)
-    given = -0.5 * float((problem.weight * variance) @ (ahead - behind)) / (2 * step)
-    return max(shrunk.n_well_determined - q * given, _PART * shrunk.n_well_determined)
+    correction = -0.5 * float((problem.weight * variance) @ (ahead - behind)) / (2 * step)
+    fixed = shrunk.n_well_determined  # at fixed curvature
+    return max(fixed - q * correction, _MIN_EFFECTIVE_FRACTION * fixed)
 
 
-def _on_all(problem: Problem, answer: Solution) -> State:
-    """Return the answer's state with its weights on all columns."""
+def _embed(problem: Problem, answer: Solution) -> State:
+    """Return the state of a solution with weights of all columns, those not kept being zero."""
     w = np.zeros(problem.design.shape[1])
     w[answer.active] = answer.state.w
     return replace(answer.state, w=w, metric=None, gradient=None)
 
 
-def _extrapolated(before: tuple[float, float] | None, now: float, then: float) -> float:
-    """Return the change of the log scale: to where the last two rounds lead (Aitken)."""
-    change, stretch = then - now, 1.0
+def _aitken_step(before: tuple[float, float] | None, now: float, then: float) -> float:
+    """Return the change of the log scale, extrapolated from the last two rounds (Aitken)."""
+    change, factor = then - now, 1.0
     if before is not None and now != before[0]:
         slope = (then - before[1]) / (now - before[0])
-        stretch = 1 / max(1 - slope, 1 / _STRETCH)
-    leap = math.log(_LEAP)
-    return float(np.clip(stretch * change, -leap, leap))
+        factor = 1 / max(1 - slope, 1 / _MAX_EXTRAPOLATION)
+    bound = math.log(_MAX_SCALE_FACTOR)
+    return float(np.clip(factor * change, -bound, bound))
 
 
-def _changed(old: Likelihood, new: Likelihood) -> float:
-    """Return the part by which the noise has changed, where there is any."""
+def _noise_change(old: Likelihood, new: Likelihood) -> float:
+    """Return the absolute change of the log noise variance, zero where there is none."""
     return abs(math.log(getattr(new, "noise", 1.0) / getattr(old, "noise", 1.0)))

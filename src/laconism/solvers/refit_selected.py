@@ -1,4 +1,4 @@
-"""When a search among many columns is over: who may stay, and how large those are."""
+"""Refit the selected columns: drop those not worth their price, estimate the others under one prior."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ from ..linalg import Quadratic, solve_semidefinite
 from ..priors import Gaussian
 from . import Callback, Metric, Problem, Solution, Solver, State, resume
 
-# The common width is found when it stays the same to this part; so many turns at the most.
-_SAME, _TURNS = 1e-10, 200
-# A column whose t-value promises so many times its price is not looked at more closely.
-_PLENTY = 2.0
-# No width beyond this many standard errors: it would be no prior.
-_WIDEST = 1e6
+# The common width has converged when it changes by less than this fraction.
+_WIDTH_TOLERANCE = 1e-10
+# Iterations of its fixed point.
+_MAX_WIDTH_ITERATIONS = 200
+# A column whose t-value promises this many times its price is kept without a refit.
+_SUFFICIENT_PRICE_MULTIPLE = 2.0
+# Bounds of the width in standard errors.
+_MAX_WIDTH_STANDARD_ERRORS = 1e6
+_MIN_WIDTH_STANDARD_ERRORS = 1e-6
+# Curvatures that differ by less than this fraction are equal.
+_EQUAL_CURVATURE_TOLERANCE = 1e-12
 
 
 def refit_selected(
@@ -35,33 +40,32 @@ def refit_selected(
     tol: float,
     callback: Callback | None,
 ) -> Solution:
-    """Return the columns that are worth their price, estimated as if nobody had searched.
+    """Return the columns that are worth their price, refitted without the shrinkage of the search.
 
-    A prior that chooses among many columns shrinks each by itself, the more the smaller it is: it might
-    still be noise. That costs large ones more than least squares would. Those that were chosen are a few
-    weights of a like size, and one Gaussian for all of them, its width by the evidence, costs less
-    (Stein). So it is for targets, where the evidence is exact; Laplace's is too timid where classes are
-    nearly separable, and there the prior of that many columns goes on.
+    A prior that chooses among many columns shrinks every weight. The chosen ones are few and of similar
+    size, and one Gaussian for all of them, its width by the evidence, has less error (Stein). That is
+    done for targets, where the evidence is exact. For labels, where Laplace's approximation shrinks too
+    much if classes are nearly separable, the prior is bound to the number of kept columns instead.
     """
     settings: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "callback": callback}
     few = answer
-    if not answer.problem.kernels:  # whose weights are of any size, and cancel
-        few, free = dismiss(answer, n_candidates)
+    if not answer.problem.kernels:  # the weights of kernels differ in size, and cancel
+        few, free = drop_unpaid(answer, n_candidates)
         if _is_quadratic(few.state):
-            return _estimate(few, free, solver, settings)
+            return _refit_gaussian(few, free, solver, settings)
     labels = isinstance(few.state.likelihood, Binary)
-    settled = unbound.bind(few.active.size, kernel=few.problem.kernels, labels=labels)
-    if few is answer and settled == few.problem.prior:
+    bound = unbound.bind(few.active.size, kernel=few.problem.kernels, labels=labels)
+    if few is answer and bound == few.problem.prior:
         return answer
-    problem = replace(few.problem, prior=settled)
+    problem = replace(few.problem, prior=bound)
     return resume(few, problem, problem.with_objective(few.state), solver, **settings)
 
 
-def _estimate(few: Solution, free: _Free, solver: Solver, settings: dict[str, Any]) -> Solution:
+def _refit_gaussian(few: Solution, free: _Free, solver: Solver, settings: dict[str, Any]) -> Solution:
     """Return the weights under one Gaussian for all of them."""
-    # The noise is that of the free weights: what a strict prior has shrunk away is none.
+    # The noise of the unpenalised fit: shrinkage is no noise.
     likelihood = refit_by_degrees(few.problem, free.best.likelihood, free.best.f, free.w.size)
-    more = resume(few, *_of_a_like_size(free, likelihood.hold()), solver, **settings)
+    more = resume(few, *_with_common_width(free, likelihood.hold()), solver, **settings)
     return replace(
         more,
         state=replace(more.state, likelihood=likelihood),
@@ -69,29 +73,29 @@ def _estimate(few: Solution, free: _Free, solver: Solver, settings: dict[str, An
     )
 
 
-def dismiss(answer: Solution, n_candidates: int) -> tuple[Solution, _Free]:
-    """Return the answer without the columns that are not worth their price; the last one stays."""
+def drop_unpaid(answer: Solution, n_candidates: int) -> tuple[Solution, _Free]:
+    """Return the solution without columns that are not worth their price; at least one stays."""
     here = answer
     while True:
         free = _Free.of(here.problem, here.state)
         least = int(np.argmin(free.evidence))
-        asked = selection_price(free.evidence, least, n_candidates)
-        # To second order it brings half of its squared t-value: no need to look if that is plenty.
-        if here.active.size == 1 or free.evidence[least] / 2 > _PLENTY * asked:
+        price = selection_price(free.evidence, least, n_candidates)
+        # To second order a column gains half of its squared t-value.
+        if here.active.size == 1 or free.evidence[least] / 2 > _SUFFICIENT_PRICE_MULTIPLE * price:
             return here, free
         less = free.without(least)
-        if free.best.fit - less.fit >= asked:
+        if free.best.fit - less.fit >= price:
             return here, free
         left = np.delete(np.arange(here.active.size), least)
         problem = here.problem.keep(left)
         state = problem.state(less.w[left], less.b, less.likelihood)
-        state = replace(state, objective=answer.state.objective)  # another model, no worse for that
+        state = replace(state, objective=answer.state.objective)  # the objective of the search continues
         here = replace(here, active=here.active[left], problem=problem, state=state)
 
 
 @dataclass(frozen=True)
 class _Free:
-    """The weights that the likelihood alone would choose, to second order."""
+    """The maximum of the likelihood to second order."""
 
     problem: Problem
     state: State  # where the curvature was taken
@@ -126,12 +130,12 @@ class _Free:
 
 
 def _is_quadratic(state: State) -> bool:
-    """Return whether the log-likelihood has the same curvature everywhere, as that of targets has."""
-    return bool(np.ptp(state.curvature) <= 1e-12 * state.curvature.max())
+    """Return whether the log-likelihood is quadratic, as that of targets with Gaussian noise."""
+    return bool(np.ptp(state.curvature) <= _EQUAL_CURVATURE_TOLERANCE * state.curvature.max())
 
 
-def _of_a_like_size(free: _Free, likelihood: Likelihood) -> tuple[Problem, State]:
-    """Return the problem with one Gaussian for all weights, in standard errors, and its answer."""
+def _with_common_width(free: _Free, likelihood: Likelihood) -> tuple[Problem, State]:
+    """Return the problem with one Gaussian for all weights, in standard errors, and its solution."""
     curvature = likelihood.evaluate(free.problem.y, free.best.f)[2]
     factor = float(curvature.max() / free.metric.curvature.max())
     gram, spread = factor * free.metric.gram, free.metric.spread / factor
@@ -148,16 +152,17 @@ def _of_a_like_size(free: _Free, likelihood: Likelihood) -> tuple[Problem, State
 
 
 def _common_width(quadratic: Quadratic, scale: Array) -> float:
-    r"""Return the width of one Gaussian for all weights, in standard errors, that the evidence prefers.
+    r"""Return the width of one Gaussian for all weights, in standard errors, of largest evidence.
 
-    MacKay's fixed point :math:`\sum_j (s_j w_j)^2 / \gamma`, where :math:`\gamma` counts the weights
-    that the data determine.
+    MacKay's fixed point :math:`\sum_j (s_j w_j)^2 / \gamma`, :math:`\gamma` being the effective number
+    of parameters.
     """
-    width = _WIDEST
-    for _ in range(_TURNS):
+    width = _MAX_WIDTH_STANDARD_ERRORS
+    for _ in range(_MAX_WIDTH_ITERATIONS):
         found = quadratic.ridge((width / scale) ** 2)
         size = float(np.sum((scale * found.weights) ** 2)) / max(found.n_well_determined, 1e-300)
-        old, width = width, min(max(math.sqrt(size), 1e-6), _WIDEST)
-        if abs(width - old) <= _SAME * old:
+        old = width
+        width = min(max(math.sqrt(size), _MIN_WIDTH_STANDARD_ERRORS), _MAX_WIDTH_STANDARD_ERRORS)
+        if abs(width - old) <= _WIDTH_TOLERANCE * old:
             break
     return width
