@@ -9,7 +9,7 @@ import numpy as np
 
 from ..basis import Features, KernelBasis, Monomials, PerFeature, WithConstant
 from ..kernels import RBF, Linear, Matern, Polynomial, Product, Scaled, Sum
-from ..kernels.matern import FARTHEST
+from ..kernels.matern import MAX_SCALED_DISTANCE
 from ..kernels.scaled import squash
 from ._onnx_graph import Tensor
 
@@ -79,7 +79,7 @@ def _rbf(kernel: RBF, sq: Tensor) -> Tensor:
 
 
 def _matern(kernel: Matern, sq: Tensor) -> Tensor:
-    a = (sq.sqrt() * float(2 * np.sqrt(kernel.nu) * np.sqrt(kernel.gamma))).at_most(FARTHEST)
+    a = (sq.sqrt() * float(2 * np.sqrt(kernel.nu) * np.sqrt(kernel.gamma))).at_most(MAX_SCALED_DISTANCE)
     decay = (-a).exp()
     if kernel.nu == 0.5:
         return decay

@@ -1,4 +1,4 @@
-"""Likelihoods of a target given its latent ``f ~ N(m, v)``: a value, its derivatives, a touching Gaussian.
+"""Likelihoods of a target given its latent ``f ~ N(m, v)``.
 
 The laws ``d bound/dm == r (z - m)`` and ``d bound/dv == -r / 2`` are tested for every class.
 
