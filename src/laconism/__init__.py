@@ -1,6 +1,6 @@
 """laconism: sparse Bayesian learning. Models that say only what matters."""
 
-from .flagship.estimators import LaconicClassifier, LaconicRegressor
+from .flagship import LaconicClassifier, LaconicRegressor
 from .interop.onnx import to_onnx
 from .interop.persistence import load, save
 from .jcfo import JCFOClassifier, JCFOClassifierCV, JCFORegressor, JCFORegressorCV

@@ -12,9 +12,11 @@ from laconism import LaconicClassifier, LaconicRegressor
 from laconism.basis import KernelBasis
 from laconism.cli.rivals import contenders
 from laconism.design import DenseDesign
-from laconism.flagship.reference import FeatureMap, Reference
+from laconism.flagship.dense_reference import fit_reference
+from laconism.flagship.reference_features import FeatureMap
 from laconism.interop import load, save
 from laconism.judging.calibrate import fit_scale_and_shift
+from laconism.judging.compare import Rule
 from laconism.judging.left_out import leave_one_out
 from laconism.kernels import RBF, Matern
 from laconism.laplace.shared_precision import fit_shared, row_products
@@ -98,7 +100,7 @@ def test_kernels_are_taken_where_they_are_clearly_better():
 def test_who_is_not_the_first_choice_has_to_be_clearly_better(monkeypatch):
     X, y, _, _ = few_of_many(LaconicClassifier, n=60, p=40, seed=2)
     assert hasattr(LaconicClassifier().fit(X, y), "coef_")
-    monkeypatch.setattr("laconism.flagship.base.CLEAR", np.inf)
+    monkeypatch.setattr("laconism.flagship.fit.KERNEL_OR_FEATURES", Rule(nats=np.inf))
     assert hasattr(LaconicClassifier().fit(X, y), "dual_coef_")
     X, y, _, _ = shells(n=20, p=50)
     assert hasattr(LaconicClassifier().fit(X, y), "coef_")
@@ -179,7 +181,7 @@ def test_rows_left_out_are_strangers_to_weighed_features():
     model = LaconicClassifier("rbf").fit(X[:100], y[:100])
     assert model.feature_scales_.std() > 0
     reference, signs = model.reference_[0], 2.0 * y - 1
-    seen = -reference.left_out(signs[:100]).mean()
+    seen = -reference.left_out_log_density(signs[:100]).mean()
     new = -reference.likelihood.predictive(signs[100:], *reference.latent(X[100:])).mean()
     assert abs(seen - new) < 0.1
     assert new < 0.6
@@ -292,7 +294,7 @@ def test_many_weak_features_are_not_shrugged_at():
     X, y, X_new, y_new = weak_signals(50, shift=0.3)
     model = LaconicClassifier(kernel=None).fit(X, y)
     reference = model.reference_[0]
-    assert reference.multiple is not None
+    assert reference.relative_precision is not None
     m, v = reference.latent(X_new)
     assert -Probit().predictive(2.0 * y_new - 1, m, v).mean() < 0.2
     assert ((m > 0) == y_new).mean() > 0.9
@@ -301,14 +303,14 @@ def test_many_weak_features_are_not_shrugged_at():
 def test_stretch_and_shift_are_the_best_around():
     X, y, _, _ = weak_signals(40)
     problem = labels_of(FeatureMap.of(X, np.ones(40)).columns(X), 2.0 * y - 1, Probit())
-    raw = Reference.fit(FeatureMap.of(X, np.ones(40)), problem, 0.1, moments=True)
-    b, deviation = raw.posterior.intercept, np.sqrt(1 + raw.left_v.mean())
+    raw = fit_reference(FeatureMap.of(X, np.ones(40)), problem, 0.1, moments=True)
+    b, deviation = raw.posterior.intercept, np.sqrt(1 + raw.left_out_v.mean())
 
     def nats(s, shift):
         away = 0.5 * (np.log(s) / 0.6) ** 2 + 0.5 * ((shift - (1 - s) * b) / (0.5 * deviation)) ** 2
-        return raw.stretched(s, shift).left_out(problem.y).sum() - away
+        return raw.with_mean_scale(s, shift).left_out_log_density(problem.y).sum() - away
 
-    rows = (problem.y, raw.left_m, raw.left_v, problem.weight, raw.likelihood)
+    rows = (problem.y, raw.left_out_m, raw.left_out_v, problem.weight, raw.likelihood)
     s, shift = fit_scale_and_shift(*rows, b, free_intercept=True, dense=True)
     assert s > 1.2
     for factor, more in [(0.99, 0.0), (1.01, 0.0), (1.0, 0.02), (1.0, -0.02)]:
@@ -321,14 +323,14 @@ def test_classes_have_one_prior():
     # Each chose its own, by few rows: one that was unlucky spoiled what the others said.
     X, y, _, _ = weak_signals(45, p=120, shift=0.5, n_classes=3)
     references = LaconicClassifier(kernel=None).fit(X, y).reference_
-    assert len({reference.multiple is None for reference in references}) == 1
+    assert len({reference.relative_precision is None for reference in references}) == 1
 
 
 def test_few_features_of_a_sparse_reference_say_the_same_of_new_rows():
     # A third of its features agreed with it at the rows, and not at others.
     X, y, X_new, y_new = few_of_many(LaconicClassifier, n=40, p=300, seed=3)
     model = LaconicClassifier(kernel=None).fit(X, y)
-    assert model.reference_[0].multiple is None
+    assert model.reference_[0].relative_precision is None
     m, v = model.reference_[0].latent(X_new)
     log_p = Probit().predictive(2.0 * y_new - 1, m, v)
     few = model.predict_log_proba(X_new)[np.arange(y_new.size), y_new]

@@ -34,16 +34,17 @@ from laconism import LaconicClassifier, LaconicRegressor
 from laconism.basis import KernelBasis
 from laconism.datasets import make_ripley, make_sinc
 from laconism.design import DenseDesign, build_design
-from laconism.flagship import base as _laconism
 from laconism.flagship import path as _path
-from laconism.flagship import projection
-from laconism.flagship.ard import Evidence
-from laconism.flagship.hyperparameters import search_rows
+from laconism.flagship import projection, references
+from laconism.flagship.ard import ARDEvidence
+from laconism.flagship.dense_reference import fit_reference
 from laconism.flagship.kernel_family import KernelFamily, ReferenceFeatures, weighted_quartiles
 from laconism.flagship.path import Path, default_max_columns
-from laconism.flagship.projection import Projection, ShrinkagePenalty, best_columns
-from laconism.flagship.reference import FeatureMap, Reference
-from laconism.flagship.score_grid import Search
+from laconism.flagship.projection import Projection, ShrinkagePenalty, choose_columns
+from laconism.flagship.reference_features import FeatureMap
+from laconism.flagship.rows import leaves_whole_rows
+from laconism.flagship.search import HyperparameterSearch, search_rows
+from laconism.flagship.tasks import ValueProjection
 from laconism.flagship.wide import shrinkage
 from laconism.judging.duplicates import merge_near_duplicates
 from laconism.judging.left_out import leave_one_out
@@ -127,8 +128,10 @@ def loss(T, r, z, subset, intercept):
     return 0.5 * r @ (z - A @ w) ** 2
 
 
-def columns_of(T, r, z, intercept=True, most=20, enough=0.0):
-    return best_columns(DenseDesign(T), r, z, intercept=intercept, most=most, enough=enough)
+def columns_of(T, r, z, intercept=True, max_columns=20, enough=0.0):
+    return choose_columns(
+        DenseDesign(T), r, z, intercept=intercept, max_columns=max_columns, enough=enough
+    )
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -173,7 +176,7 @@ def test_tall_problems_are_made_small_first(intercept, monkeypatch):
     small, t, _ = projection._compressed(DenseDesign(T), r, Z, intercept)
     assert small.shape == (22, 20)
     products = columns_of(T, r, Z, intercept)
-    monkeypatch.setattr(projection, "_FEW_ROWS", 10**6)
+    monkeypatch.setattr(projection, "_TALL_EXTRA_ROWS", 10**6)
     whole, u, _ = projection._compressed(DenseDesign(T), r, Z, intercept)
     assert whole.shape == (3000, 20)
     np.testing.assert_allclose(small.T @ small, whole.T @ whole, rtol=1e-8)
@@ -255,8 +258,8 @@ def test_columns_on_kernels_do_not_know_of_the_factors():
     K = RBF(2.0)(X, X)
     z = np.sin(3 * X[:, 0])
     r = np.random.default_rng(0).uniform(0.5, 1.5, size=60)
-    factored = best_columns(built.design, r, z, intercept=True, most=6, enough=0.0)
-    dense = best_columns(DenseDesign(K), r, z, intercept=True, most=6, enough=0.0)
+    factored = choose_columns(built.design, r, z, intercept=True, max_columns=6, enough=0.0)
+    dense = choose_columns(DenseDesign(K), r, z, intercept=True, max_columns=6, enough=0.0)
     for one, other in zip(factored, dense, strict=True):
         np.testing.assert_allclose(loss(K, r, z, one, True), loss(K, r, z, other, True), rtol=1e-5)
 
@@ -347,10 +350,10 @@ def laplace(Phi, y, alpha, likelihood):
     return x, np.linalg.inv(H), evidence
 
 
-def alpha_of(multiple, Z, y, likelihood):
+def alpha_of(relative_precision, Z, y, likelihood):
     """Return the precision from its multiple of the unit."""
     problem = Problem(DenseDesign(Z), y, likelihood, Jeffreys(), np.ones(len(y)), True)
-    return multiple * first_precision(problem, problem.empty())
+    return relative_precision * first_precision(problem, problem.empty())
 
 
 @both
@@ -364,29 +367,29 @@ def test_reference_is_the_dense_model(kind):
         Gaussian(model.noise_variance_, estimate=False) if kind is LaconicRegressor else Probit()
     )
     y = y if kind is LaconicRegressor else 2.0 * y - 1
-    alpha = alpha_of(reference.multiple, reference.coordinates.columns(X), y, likelihood)
+    alpha = alpha_of(reference.relative_precision, reference.feature_map.columns(X), y, likelihood)
     root = np.linalg.cholesky(K + 1e-9 * np.eye(len(X)))
     x, covariance, _ = laplace(root, y, alpha, likelihood)
-    x = reference.stretch * x
+    x = reference.mean_scale * x
     for rows in (X, new):
         columns = np.linalg.solve(root, kernel_matrix(model, rows, X, X.std(axis=0))).T
         A = np.column_stack([columns, np.ones(len(rows))])
         m, v = reference.latent(rows)
         deviation = np.sqrt(np.einsum("ij,jk,ik->i", A, covariance, A))
         np.testing.assert_allclose(m, A @ x, atol=1e-3 * np.ptp(A @ x))
-        aside = np.maximum(1 - (columns**2).sum(axis=1), 0.0) / alpha  # what no training row says
-        np.testing.assert_allclose(np.sqrt(v), np.sqrt(deviation**2 + aside), rtol=1e-3)
+        outside = np.maximum(1 - (columns**2).sum(axis=1), 0.0) / alpha  # of the span of the rows
+        np.testing.assert_allclose(np.sqrt(v), np.sqrt(deviation**2 + outside), rtol=1e-3)
     np.testing.assert_allclose(reference.m, reference.latent(X)[0], atol=1e-8)
     np.testing.assert_allclose(reference.v, reference.latent(X)[1], rtol=1e-6)
 
 
-def explicit_score(kind, X, y, gamma, multiple):
+def explicit_score(kind, X, y, gamma, relative_precision):
     """Evidence and rows left out, each by refitting without it, in nats."""
     Z = np.exp(-gamma * ((X[:, None, :] - X[None, :, :]) ** 2 / X.var(axis=0)).sum(axis=2))
     Z = np.linalg.cholesky(Z + 1e-9 * np.eye(len(y)))
     likelihood = Gaussian() if kind is LaconicRegressor else Probit()
     problem = Problem(DenseDesign(Z), y, likelihood, Jeffreys(), np.ones(len(y)), True)
-    mode = fit_shared(problem, multiple)
+    mode = fit_shared(problem, relative_precision)
     explicit = np.array([left_out(problem, mode, i) for i in range(len(y))])
     return 0.5 * mode.objective + mode.likelihood.predictive(y, *explicit.T).sum()
 
@@ -396,11 +399,11 @@ def test_width_and_precision_are_the_best_around(kind):
     X, y = data(kind)
     model = kind().fit(X, y)
     y = y if kind is LaconicRegressor else 2.0 * y - 1
-    multiple = model.reference_[0].multiple
-    ours = explicit_score(kind, X, y, model.gamma_, multiple)
+    relative_precision = model.reference_[0].relative_precision
+    ours = explicit_score(kind, X, y, model.gamma_, relative_precision)
     for wider, more in itertools.product((0.5, 1, 2), (10**-0.5, 1, 10**0.5)):
         if (wider == 1) != (more == 1):
-            theirs = explicit_score(kind, X, y, model.gamma_ * wider, multiple * more)
+            theirs = explicit_score(kind, X, y, model.gamma_ * wider, relative_precision * more)
             assert theirs < ours + (0.3 if kind is LaconicClassifier else 0.05)
 
 
@@ -410,15 +413,15 @@ def test_shared_precision_is_the_multiple_of_its_unit(likelihood):
     Phi = rng.normal(size=(40, 5))
     y = np.where(Phi[:, 0] + rng.normal(size=40) > 0, 1.0, -1.0)
     problem = Problem(DenseDesign(Phi), y, likelihood, Jeffreys(), np.ones(40), True)
-    for multiple in (1e-3, 1.0, 30.0):
-        mode = fit_shared(problem, multiple)
-        np.testing.assert_allclose(mode.alpha, alpha_of(multiple, Phi, y, likelihood))
+    for relative_precision in (1e-3, 1.0, 30.0):
+        mode = fit_shared(problem, relative_precision)
+        np.testing.assert_allclose(mode.alpha, alpha_of(relative_precision, Phi, y, likelihood))
         x, _, _ = laplace(Phi, y, mode.alpha[0], likelihood)
         np.testing.assert_allclose([*mode.w, mode.b], x, rtol=1e-6, atol=1e-9)
-        again = fit_shared(problem, multiple, fit_shared(problem, 10 * multiple))
+        again = fit_shared(problem, relative_precision, fit_shared(problem, 10 * relative_precision))
         np.testing.assert_allclose(again.w, mode.w, rtol=1e-6, atol=1e-8)
         for latent in (mode.f, 30 * rng.normal(size=40)):  # wherever it begins
-            near = fit_shared(problem, multiple, latent=latent)
+            near = fit_shared(problem, relative_precision, latent=latent)
             np.testing.assert_allclose(near.w, mode.w, rtol=1e-6, atol=1e-8)
 
 
@@ -449,16 +452,16 @@ def test_the_prior_is_a_process_unless_the_smooth_one_is_clearly_better():
     X = along + 0.5 * rng.normal(size=(150, 20))
     y = np.sin(2 * along[:, 0]) + 0.3 * rng.normal(size=150)
     reference = LaconicRegressor(weigh_features=False).fit(X, y).reference_[0]
-    assert reference.coordinates.turn is not None
-    assert (reference.coordinates.aside(X) == 0).all()
+    assert reference.feature_map.rotation is not None
+    assert (reference.feature_map.outside_variance(X) == 0).all()
     plain = fitted(LaconicRegressor)[2].reference_[0]
-    assert plain.coordinates.turn is None
+    assert plain.feature_map.rotation is None
 
 
 def test_a_kernel_that_is_no_covariance_has_the_smooth_prior():
     X, y = data(LaconicRegressor, 40)
     model = LaconicRegressor(lambda A, B: np.tanh(A @ B.T - 1.0)).fit(X, y)
-    assert model.reference_[0].coordinates.turn is not None
+    assert model.reference_[0].feature_map.rotation is not None
 
 
 @both
@@ -479,14 +482,14 @@ def test_regression_without_noise_is_as_sure_as_it_may_be():
 
 
 @pytest.mark.parametrize("shape", [(40, 5), (20, 60)])
-@pytest.mark.parametrize("multiple", [1e-2, 1.0])
-def test_shared_noise_makes_the_data_most_probable(shape, multiple):
+@pytest.mark.parametrize("relative_precision", [1e-2, 1.0])
+def test_shared_noise_makes_the_data_most_probable(shape, relative_precision):
     """At a fixed ratio of noise and prior no other noise has a larger evidence, by its definition."""
     rng = np.random.default_rng(0)
     Phi = rng.normal(size=shape)
     y = 3 + Phi[:, 0] + 0.5 * rng.normal(size=shape[0])
     problem = Problem(DenseDesign(Phi), y, Gaussian(), Jeffreys(), np.ones(shape[0]), True)
-    mode = fit_shared(problem, multiple)
+    mode = fit_shared(problem, relative_precision)
     ratio = float(mode.alpha[0] * mode.likelihood.noise)
     away = np.linalg.qr(np.column_stack([np.ones(shape[0]), np.eye(shape[0])[:, 1:]]))[0][:, 1:]
 
@@ -520,8 +523,8 @@ def test_shared_precision_at_its_ends():
         for likelihood in (Gaussian(floor=1e-8), Probit()):
             target = y if isinstance(likelihood, Gaussian) else np.where(y > 0, 1.0, -1.0)
             problem = Problem(DenseDesign(Phi), target, likelihood, Jeffreys(), np.ones(30), True)
-            for multiple in (1e-10, 1.0, 1e3):
-                mode = fit_shared(problem, multiple)
+            for relative_precision in (1e-10, 1.0, 1e3):
+                mode = fit_shared(problem, relative_precision)
                 assert np.isfinite(mode.w).all()
                 assert np.isfinite(mode.objective)
                 assert all(np.isfinite(part).all() for part in leave_one_out(mode))
@@ -602,20 +605,17 @@ def test_leave_one_out_of_copies_leaves_out_all_of_them():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_copies_of_rows_do_not_make_a_classifier_sure_of_itself(n_classes):
+def test_copies_of_rows_do_not_make_a_classifier_sure_of_itself(n_classes, monkeypatch):
     X, y = make_classification(1000, 6, n_informative=4, n_classes=n_classes, flip_y=0.1, random_state=0)
 
-    class LeavingOneCopy(LaconicClassifier):
-        def _leaves_whole_rows(self, X):
-            return False
-
-    def nats(model, weight):
-        model.fit(X[:100], y[:100], sample_weight=np.full(100, weight))
+    def nats(weight):
+        model = LaconicClassifier().fit(X[:100], y[:100], sample_weight=np.full(100, weight))
         return log_loss(y[100:], model.predict_proba(X[100:]))
 
-    once = nats(LaconicClassifier(), 1.0)
+    once, twice = nats(1.0), nats(2.0)
+    monkeypatch.setattr("laconism.flagship.rows.leaves_whole_rows", lambda X: False)
     # Two copies are more evidence than one, so something is left.
-    assert nats(LaconicClassifier(), 2.0) - once < 0.25 * (nats(LeavingOneCopy(), 2.0) - once)
+    assert twice - once < 0.25 * (nats(2.0) - once)
 
 
 def nearly_repeated(X, times=4, away=0.01):
@@ -680,8 +680,8 @@ def test_rows_that_disagree_are_no_copies():
     X, y = np.repeat(np.eye(3), 20, axis=0), np.tile([0, 1, 1, 1, 0], 12)
     model = LaconicClassifier().fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 0.6, atol=0.05)
-    assert not model._leaves_whole_rows(X)
-    assert model._leaves_whole_rows(np.eye(3))
+    assert not leaves_whole_rows(X)
+    assert leaves_whole_rows(np.eye(3))
 
 
 @pytest.mark.parametrize("weight", [None, 3.0])
@@ -699,15 +699,11 @@ def test_copies_of_rows_do_not_make_a_regressor_believe_in_no_noise(weight):
     assert np.mean((low < y[100:]) & (y[100:] < high)) > 0.9
 
 
-def test_equal_rows_of_a_regression_that_disagree_are_rows():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, size=(90, 1)).astype(float)
-    y = X[:, 0] + 0.5 * rng.normal(size=90)
-    model = LaconicRegressor().fit(X, y)
-    weight = np.full(90, 2.0)
-    assert model._counted(X, weight) is weight
-    np.testing.assert_allclose(model._counted(np.arange(90.0)[:, None], weight), 1.0)
-    np.testing.assert_allclose(model._counted(np.arange(90.0)[:, None], 0.25 * weight), 0.5)
+def test_duplicates_are_no_evidence_of_little_noise():
+    task, weight = ValueProjection(), np.full(90, 2.0)
+    assert task.row_weights(weight, leave_whole_rows=False) is weight
+    np.testing.assert_allclose(task.row_weights(weight, leave_whole_rows=True), 1.0)
+    np.testing.assert_allclose(task.row_weights(0.25 * weight, leave_whole_rows=True), 0.5)
 
 
 # ---- weights of features --------------------------------------------------------------------
@@ -715,7 +711,8 @@ def test_equal_rows_of_a_regression_that_disagree_are_rows():
 
 def searching(X, y, weight, intercept, theta):
     family = KernelFamily.of("rbf", 3, 1.0, None, X, weight)
-    return Search(ReferenceFeatures(family, 1000), True, X, [y], weight, Gaussian(), intercept, theta)
+    features = ReferenceFeatures(family, 1000)
+    return HyperparameterSearch(features, True, X, [y], weight, Gaussian(), intercept, theta)
 
 
 def test_weights_of_features_are_judged_by_the_evidence():
@@ -730,7 +727,7 @@ def test_weights_of_features_are_judged_by_the_evidence():
         best = y @ np.linalg.solve(cov, y) / 12
         return multivariate_normal(np.zeros(12), best * cov).logpdf(y)
 
-    evidence = Evidence(searching(X, y, weight, False, np.ones(3)), 0)
+    evidence = ARDEvidence(searching(X, y, weight, False, np.ones(3)), 0)
     points = [(np.array([1.0, 0.5, 1.5]), 3.0), (np.array([2.0, 0.0, 0.1]), 30.0)]
     ours = [evidence.value(*point)[0] for point in points]
     np.testing.assert_allclose(np.diff(ours), np.diff([theirs(*point) for point in points]), rtol=1e-9)
@@ -741,7 +738,7 @@ def test_slopes_of_the_evidence_are_its_differences(intercept):
     rng = np.random.default_rng(1)
     X, weight = rng.normal(size=(15, 3)) * [1.0, 5.0, 0.1], rng.uniform(0.5, 2.0, size=15)
     y = 3 + np.sin(X[:, 0]) + 0.1 * rng.normal(size=15)
-    evidence, h = Evidence(searching(X, y, weight, intercept, np.ones(3)), 1), 1e-5
+    evidence, h = ARDEvidence(searching(X, y, weight, intercept, np.ones(3)), 1), 1e-5
     theta, ratio = np.array([1.0, 0.5, 1.5]), 3.0
     _, slopes, slope = evidence.value(theta, ratio)
     for k, step in enumerate(h * np.eye(3)):
@@ -830,7 +827,8 @@ def explicit_process(model, X, y, new):
     """Prior variance, and latent mean and variance at new rows, of the dense process by its matrices."""
     K = kernel_matrix(model, X, X)
     reference, noise = model.reference_[0], Gaussian(model.noise_variance_, estimate=False)
-    height = 1 / alpha_of(reference.multiple, np.linalg.cholesky(K + 1e-9 * np.eye(len(X))), y, noise)
+    root = np.linalg.cholesky(K + 1e-9 * np.eye(len(X)))
+    height = 1 / alpha_of(reference.relative_precision, root, y, noise)
     k = kernel_matrix(model, new, X, X.std(axis=0)).T
     flat = 1e6 * height  # of the intercept
     S = height * K + flat + model.noise_variance_ * np.eye(len(X))
@@ -937,10 +935,10 @@ def test_a_kernel_beyond_the_tolerance_has_its_price(kind):
 
 def test_what_more_is_worth_its_price():
     path = Path(None, Probit(), [], [], np.array([9.0, 1.0, 0.5, 0.4, 0.05, 0.04]))
-    assert path.size(1.0) == 1
-    assert path.size(1.0, 0.2) == 4  # two steps win less, but three win enough together
-    assert path.size(1.0, 0.6) == 1
-    assert path.size(0.01, 0.2) == 5  # nothing is within it: the best
+    assert path.select(1.0) == 1
+    assert path.select(1.0, 0.2) == 4  # two steps win less, but three win enough together
+    assert path.select(1.0, 0.6) == 1
+    assert path.select(0.01, 0.2) == 5  # nothing is within it: the best
 
 
 @both
@@ -1279,7 +1277,7 @@ def test_few_features_of_many_predict(kind):
     for seed in range(5):
         X_test, y_test = wide(kind, 500, 2000, 100 + seed)
         model = fitted_wide(kind, seed)
-        assert model.reference_[0].multiple is None
+        assert model.reference_[0].relative_precision is None
         score.append(model.score(X_test, y_test))
     assert np.mean(score) > (0.82 if kind is LaconicClassifier else 0.95)
 
@@ -1302,7 +1300,7 @@ def test_many_features_of_few_factors_predict_labels():
         X_test, y_test = factors(LaconicClassifier, 1000, seed + 1)
         model = LaconicClassifier(kernel=None).fit(X, y)
         reference = model.reference_[0]
-        assert reference.multiple is not None
+        assert reference.relative_precision is not None
         m, v = reference.latent(X_test)
         lost.append(log_loss(y_test, model.predict_proba(X_test)[:, 1]))
         more.append(lost[-1] - log_loss(y_test, ndtr(m / np.sqrt(1 + v))))
@@ -1315,7 +1313,7 @@ def test_many_features_of_few_factors_predict_values():
     X_test, y_test = factors(LaconicRegressor, 1000, 1)
     model = LaconicRegressor(kernel=None).fit(X, y)
     reference = model.reference_[0]
-    assert reference.multiple is not None
+    assert reference.relative_precision is not None
     m, _ = reference.latent(X_test)
     mean, std = model.predict_dist(X_test)
     assert np.var(mean - m) < 0.05 * np.var(m)
@@ -1334,14 +1332,14 @@ def test_the_reference_knows_what_no_row_has_told(kind):
     coordinates = FeatureMap.of(X, weight)
     likelihood = Probit() if kind is LaconicClassifier else Gaussian(0.1, estimate=False)
     problem = Problem(DenseDesign(coordinates.columns(X)), targets, likelihood, Jeffreys(), weight, True)
-    reference = Reference.fit(coordinates, problem, 0.3)
+    reference = fit_reference(coordinates, problem, 0.3)
     Z, Z_new = ((A - X.mean(axis=0)) / X.std(axis=0) for A in (X, new))
-    x, covariance, _ = laplace(Z, targets, 1 / reference.unseen, likelihood)
+    x, covariance, _ = laplace(Z, targets, 1 / reference.weight_variance, likelihood)
     A = np.column_stack([Z_new, np.ones(6)])
     m, v = reference.latent(new)
     np.testing.assert_allclose(m, A @ x, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(v, np.einsum("ij,jk,ik->i", A, covariance, A), rtol=1e-6)
-    assert model.fit(X, y).reference_[0].left_v.shape == (15,)
+    assert model.fit(X, y).reference_[0].left_out_v.shape == (15,)
 
 
 def test_shrinkage_is_that_of_ledoit_and_wolf():
@@ -1360,17 +1358,23 @@ def test_unseen_rows_are_rows(intercept):
     if intercept:  # rows of weights have none
         T = T - r @ T / r.sum()
     u, precision = rng.normal(size=p), rng.uniform(0.5, 2, size=p)
-    elsewhere = ShrinkagePenalty(precision, u, np.eye(p))
-    found = best_columns(
-        DenseDesign(T), r, T @ u, intercept=intercept, most=8, enough=0.0, elsewhere=elsewhere
+    penalty = ShrinkagePenalty(precision, u, np.eye(p))
+    found = choose_columns(
+        DenseDesign(T), r, T @ u, intercept=intercept, max_columns=8, enough=0.0, penalty=penalty
     )
     more, weight = np.vstack([T, np.eye(p)]), np.append(r, precision)
-    explicit = columns_of(more, weight, np.append(T @ u, u), False, most=8)
+    explicit = columns_of(more, weight, np.append(T @ u, u), False, max_columns=8)
     assert [set(index) for index in found] == [set(index) for index in explicit]
     few = found[5]
     posterior = GaussianPosterior(u, 0.0, np.zeros(p), 0.0, rng.normal(size=(p, p)), None, 30.0)
     one = Projection.of(
-        T[:, few], r, T @ u, DenseDesign(T), posterior, intercept=intercept, elsewhere=elsewhere.of(few)
+        T[:, few],
+        r,
+        T @ u,
+        DenseDesign(T),
+        posterior,
+        intercept=intercept,
+        penalty=penalty.on_columns(few),
     ).onto(np.arange(5))
     other = Projection.of(
         more[:, few], weight, more @ u, DenseDesign(more), posterior, intercept=False
@@ -1379,7 +1383,7 @@ def test_unseen_rows_are_rows(intercept):
     np.testing.assert_allclose(one.root.T @ one.root, other.root.T @ other.root, rtol=1e-5, atol=1e-7)
     missed = loss(more, weight, np.append(T @ u, u), few, False)
     at_rows = 0.5 * r @ (T @ u - T[:, few] @ one.mean) ** 2
-    np.testing.assert_allclose(at_rows + elsewhere.missed(few, one.mean), missed, rtol=1e-6)
+    np.testing.assert_allclose(at_rows + penalty.loss(few, one.mean), missed, rtol=1e-6)
 
 
 @both
@@ -1837,9 +1841,9 @@ def test_many_rows_are_judged_by_some_and_spanned_by_few(kind, monkeypatch):
     """What is done with many rows, done with few of them: a little more is needed to say the same."""
     X, y = data(kind, 400)
     whole = kind(gamma=0.5).fit(X, y)
-    monkeypatch.setattr(_path, "_JUDGES", 200)
-    monkeypatch.setattr(_laconism, "_MOST_NUMBERS", 1000)
-    monkeypatch.setattr(projection, "_FEW_ROWS", 10)
+    monkeypatch.setattr(_path, "_MAX_EVALUATION_ROWS", 200)
+    monkeypatch.setattr(references, "_MAX_FACTOR_ENTRIES", 1000)
+    monkeypatch.setattr(projection, "_TALL_EXTRA_ROWS", 10)
     model = kind(gamma=0.5).fit(X, y)
     assert model._built.basis.n_columns < 200
     assert abs(model.n_relevant_ - whole.n_relevant_) <= 0.25 * whole.n_relevant_

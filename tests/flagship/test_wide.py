@@ -7,10 +7,10 @@ import pytest
 from laconism import LaconicClassifier, LaconicRegressor
 from laconism.cli.inspect import _sizes
 from laconism.design import DenseDesign
+from laconism.flagship.dense_reference import fit_reference
 from laconism.flagship.projection import Projection
-from laconism.flagship.reference import FeatureMap, Reference
-from laconism.flagship.wide import unseen_rows
-from laconism.flagship.wide_projection import WideProjection, left_out_by_size
+from laconism.flagship.reference_features import FeatureMap
+from laconism.flagship.wide_projection import WideProjection, left_out_by_size, shrinkage_penalty
 from laconism.inspection import ProjectionDisplay
 from laconism.judging.folds import tenths
 from laconism.likelihoods import Gaussian, Probit
@@ -53,7 +53,7 @@ def test_what_all_features_say_is_said_by_many(many):
     assert model.n_relevant_ > 64
     assert log_loss(model, X, y) < reference + 0.02
     assert log_loss(model.with_kernels(64), X, y) > reference + 0.1
-    said = model._paths[0].taking(0).message(64, "features", 0.002, 0.0)
+    said = model._paths[0].with_selected(0).message(64, "features", 0.002, 0.0)
     assert said.startswith("64 features lose")
     assert said.endswith("Rows left out do not clearly ask for more features.")
 
@@ -127,16 +127,16 @@ def ready(intercept=True):
         intercept,
         leave_whole_rows=True,
     )
-    reference = Reference.fit(coordinates, problem, 0.1)
+    reference = fit_reference(coordinates, problem, 0.1)
     r = np.full(25, 0.2)
-    elsewhere, part = unseen_rows(reference, problem, r, 60)
-    crowd = WideProjection.of(DenseDesign(X), r, reference.m, elsewhere, part, intercept=intercept)
-    return X, problem, reference, r, elsewhere, part, crowd
+    penalty, part = shrinkage_penalty(reference, problem, r, 60, labels=False)
+    crowd = WideProjection.of(DenseDesign(X), r, reference.m, penalty, part, intercept=intercept)
+    return X, problem, reference, r, penalty, part, crowd
 
 
 @pytest.mark.parametrize("size", [3, 40])
 def test_a_projection_through_rows_is_one_through_columns(size):
-    X, problem, reference, r, elsewhere, part, crowd = ready()
+    X, problem, reference, r, penalty, part, crowd = ready()
     ((index, w),) = crowd.grow(np.arange(0), [size])
     found = crowd.onto(index, w, reference.posterior, problem.design, (1 - part) * r, 10.0)
     expected = Projection.of(
@@ -146,7 +146,7 @@ def test_a_projection_through_rows_is_one_through_columns(size):
         problem.design,
         reference.posterior,
         intercept=True,
-        elsewhere=elsewhere.of(index),
+        penalty=penalty.on_columns(index),
     ).onto(np.arange(size))
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(found.intercept, expected.intercept, rtol=1e-8)
@@ -157,10 +157,10 @@ def test_a_projection_through_rows_is_one_through_columns(size):
 
 
 def test_all_features_say_what_the_dense_model_says():
-    _, _, _, _, elsewhere, _, crowd = ready()
+    _, _, _, _, penalty, _, crowd = ready()
     ((index, w),) = crowd.grow(np.arange(0), [60])
     np.testing.assert_array_equal(np.sort(index), np.arange(60))
-    np.testing.assert_allclose(w, elsewhere.weights[index], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(w, penalty.weights[index], rtol=1e-6, atol=1e-9)
 
 
 def test_a_feature_that_does_not_vary_is_not_taken():
@@ -173,13 +173,13 @@ def test_a_feature_that_does_not_vary_is_not_taken():
 
 @pytest.mark.parametrize("intercept", [True, False])
 def test_rows_are_left_out_for_good(intercept):
-    X, problem, reference, r, elsewhere, part, _ = ready(intercept)
-    left = left_out_by_size(reference, problem, DenseDesign(X), r, elsewhere, part, [5, 60])
+    X, problem, reference, r, penalty, part, _ = ready(intercept)
+    left = left_out_by_size(reference, problem, DenseDesign(X), r, penalty, part, [5, 60])
     Z = problem.design.matrix
-    scaled = reference.coordinates.standardise(X)
+    scaled = reference.feature_map.standardise(X)
     for out in tenths(Z, problem.y):
         stay = np.setdiff1d(np.arange(25), out)
-        K = reference.unseen * scaled @ scaled.T
+        K = reference.weight_variance * scaled @ scaled.T
         S = np.linalg.inv(K[np.ix_(stay, stay)] + reference.likelihood.variance * np.eye(stay.size))
         b = S.sum(axis=0) @ problem.y[stay] / S.sum() if intercept else 0.0
         expected = b + K[np.ix_(out, stay)] @ S @ (problem.y[stay] - b)

@@ -41,11 +41,11 @@ def reference_numbers(model):
     """Return what dense references say, of the flagships only."""
     found = {}
     for k, reference in enumerate(getattr(model, "reference_", [])):
-        found[f"reference{k}.left_out_mean"] = reference.left_m[:12]
-        found[f"reference{k}.left_out_variance"] = reference.left_v[:12]
+        found[f"reference{k}.left_out_mean"] = reference.left_out_m[:12]
+        found[f"reference{k}.left_out_variance"] = reference.left_out_v[:12]
         found[f"reference{k}.mean"] = reference.m[:12]
         found[f"reference{k}.variance"] = reference.v[:12]
-        found[f"reference{k}.stretch"] = reference.stretch
+        found[f"reference{k}.stretch"] = reference.mean_scale
     return found
 
 

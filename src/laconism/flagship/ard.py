@@ -1,4 +1,4 @@
-"""Weights of features under which the targets of a Gaussian process are most probable."""
+"""Weights of features that maximise the evidence of a Gaussian process (ARD)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from scipy.optimize import minimize
 from .._protocols import Array, Likelihood
 from ..likelihoods import Gaussian
 from ..linalg import Factor
-from .score_grid import Point, Search, multiple
+from .score_grid import GridPoint, precision_at
 
-# Gentle weights are the more likely ones: before any row is seen that of a feature is exponential, with
-# the mean of 1/16 for exp(-d^2 / 16), a width of some three deviations of the feature. With 1 in place
-# of 16, features or targets with long tails made kernels so narrow that few of them do not say it.
-_RATE = 16.0
-# Where weights are looked for, as parts of their mean at the start; the least is none.
-_LEAST, _MOST = 1e-4, 1e4
-# Likewise the signal-to-noise ratio, as powers of ten.
-_DECADES = 6.0
-# Steps at the most: what is left to gain after so many is less than the next choice of a width gains.
-_STEPS = 50
-# Weights are told in powers of two, so finely: rounding of the data does not move them.
-_FINE = 0.25
+# The prior of a weight is exponential; its mean is this many times smaller than one over gamma, which
+# favours widths of some three deviations of the feature.
+_PRIOR_RATE = 16.0
+# Bounds of a weight, as fractions of the mean weight at the start; at the lower one it is dropped.
+_MIN_WEIGHT = 1e-4
+_MAX_WEIGHT = 1e4
+# Bound of the signal-to-noise ratio, in powers of ten.
+_MAX_LOG10_RATIO = 6.0
+# What more iterations gain is less than the next choice of a width gains.
+_MAX_ITERATIONS = 50
+# Weights are rounded to this fraction of a power of two, or rounding of the data would move them.
+_LOG2_RESOLUTION = 0.25
 
 
 def has_evidence(targets: Sequence[Array], likelihood: Likelihood) -> bool:
-    """Whether the evidence has a closed form: one target, and Gaussian noise to be found."""
+    """Whether the evidence has a closed form: one target with Gaussian noise of unknown variance."""
     return len(targets) == 1 and isinstance(likelihood, Gaussian) and likelihood.estimate
 
 
@@ -47,13 +47,13 @@ class ARDEvidence:
     :math:`\tfrac12R^{1/2}\bigl((N - 1)\,Ptt^TP/t^TPt - P\bigr)R^{1/2}`.
     """
 
-    search: Search
+    search: Any  # a HyperparameterSearch
     width: int
 
     def value(self, theta: Array, ratio: float) -> tuple[float, Array, float]:
-        """Return it with its slopes along the weights and the logarithm of the ratio."""
+        """Return the evidence and its slopes along the weights and the logarithm of the ratio."""
         search, half = self.search, np.sqrt(self.search.weight)
-        kernel: Any = search.coordinates.family.kernel_at(self.width, theta)  # type: ignore[union-attr]
+        kernel: Any = search.features.family.kernel_at(self.width, theta)
         S = ratio * np.asarray(kernel(search.X, search.X), dtype=np.float64)
         B = half[:, None] * S * half
         B.flat[:: half.size + 1] += 1.0
@@ -76,41 +76,43 @@ class ARDEvidence:
         return -0.5 * (log_det + free * np.log(left)), slopes, float(np.vdot(W, S))
 
     def _units(self) -> Array:
-        """Return the squared units, in which a weight is a number; one for a feature without any."""
-        unit = self.search.coordinates.family.unit  # type: ignore[union-attr]
+        """Return the squared unit of each feature, one for a constant feature."""
+        unit = self.search.features.family.unit
         return np.where(unit > 0, unit, 1.0)
 
 
-def evidence_feature_weights(search: Search, point: Point, begin: Array) -> Array:
-    """Return the weights of features with the largest evidence beside other ones, on average one.
+def evidence_feature_weights(search: Any, point: GridPoint, start: Array) -> Array:
+    """Return the most probable weights of features, on average one.
 
-    Those of a Gaussian process by automatic relevance determination, with an exponential prior.
+    Automatic relevance determination in a Gaussian process, with an exponential prior.
 
     Parameters
     ----------
-    search : Search
-        Of one regression, whose noise is to be found.
+    search : HyperparameterSearch
+        Of one regression with noise of unknown variance.
     point : (int, int)
         Width and precision of its best model.
-    begin : ndarray of shape (p,)
-        Weights from which to begin.
+    start : ndarray of shape (p,)
+        Weights at which the optimisation starts.
     """
-    evidence, gamma = ARDEvidence(search, point[0]), search.coordinates.family.gamma_at(point[0])  # type: ignore[union-attr]
-    varies = begin > 0
-    start = np.append(np.log(np.maximum(begin[varies], _LEAST)), -np.log(multiple(point)))
+    evidence, gamma = ARDEvidence(search, point[0]), search.features.family.gamma_at(point[0])
+    varies = start > 0
+    first = np.append(np.log(np.maximum(start[varies], _MIN_WEIGHT)), -np.log(precision_at(point)))
 
     def loss(at: Array) -> tuple[float, Array]:
-        theta = np.zeros(begin.size)
+        theta = np.zeros(start.size)
         theta[varies] = np.exp(at[:-1])
         value, slopes, slope = evidence.value(theta, float(np.exp(at[-1])))
-        slopes = theta * (slopes - _RATE * gamma)
-        return _RATE * gamma * theta.sum() - value, -np.append(slopes[varies], slope)
+        slopes = theta * (slopes - _PRIOR_RATE * gamma)
+        return _PRIOR_RATE * gamma * theta.sum() - value, -np.append(slopes[varies], slope)
 
-    ends = [(np.log(_LEAST), np.log(_MOST))] * int(varies.sum())
-    ends.append((-_DECADES * np.log(10), _DECADES * np.log(10)))
-    end = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=ends, options={"maxiter": _STEPS})
-    theta = np.zeros(begin.size)
+    ends = [(np.log(_MIN_WEIGHT), np.log(_MAX_WEIGHT))] * int(varies.sum())
+    ends.append((-_MAX_LOG10_RATIO * np.log(10), _MAX_LOG10_RATIO * np.log(10)))
+    end = minimize(
+        loss, first, jac=True, method="L-BFGS-B", bounds=ends, options={"maxiter": _MAX_ITERATIONS}
+    )
+    theta = np.zeros(start.size)
     found = end.x[:-1]
-    rounded = _FINE * np.round(found / np.log(2) / _FINE)
-    theta[varies] = np.where(found > np.log(2 * _LEAST), 2.0**rounded, 0.0)
-    return np.asarray(theta / theta[varies].mean()) if theta.any() else begin
+    rounded = _LOG2_RESOLUTION * np.round(found / np.log(2) / _LOG2_RESOLUTION)
+    theta[varies] = np.where(found > np.log(2 * _MIN_WEIGHT), 2.0**rounded, 0.0)
+    return np.asarray(theta / theta[varies].mean()) if theta.any() else start

@@ -1,54 +1,46 @@
-"""The flagship: a dense model, said in fewer words."""
+"""The flagship: a dense reference, projected onto few kernels or features."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+import time
 from typing import Any
 
-import numpy as np
-
-from .._protocols import Array, Likelihood
-from ..judging.calibrate import fit_coupling
-from ..likelihoods import Student
-from ..model.multiclass import answers, couple, log_proba_of
+from .._component import is_count, is_name, is_positive
 from ..model.predictions import BinaryPredictions, GaussianPredictions
-from ..model.tasks import NOISES, Labels, Values
-from ..posterior import GaussianPosterior
-from ..solvers import Problem
-from .base import LaconicBase
-from .path import Answer, Path
-from .projected import Latent
-from .reference import CLEAR, KernelMap, Reference, heavy_tails
-from .wide import calibrated
-
-# The least noise of a reference, as a part of the target's variance. One that passes through its data
-# without any would ask its few kernels to do the same, to the last digit.
-_LEAST_NOISE = 1e-8
-# Nats a row that heavy tails explain better, beyond which a few targets are not noise like the others.
-_OUTLIERS = 0.1
-_TRY_STUDENT = " A few targets are far from what the others say: try likelihood='student'."
-# The least part of the rows that is left where nearly as many weights are fitted to them.
-_LEAST_LEFT = 0.1
-# Nats that a new row may lose by the largest model before it may be twice as large.
-_MUCH = 0.1
-# Half the distance at which the slope of a moderated latent is taken.
-_STEP = 1e-4
+from ..model.tasks import FitData, Labels, Values
+from .fit import fit_laconic
+from .path_model import PathModel
+from .settings import Settings
+from .sparse_prior import sparse_fits
+from .tasks import REFERENCE_NOISES
 
 
-# Every noise of a reference has that floor; ``"auto"`` begins with the Gaussian.
-_NOISES = {name: partial(kind, floor=_LEAST_NOISE) for name, kind in NOISES.items()}
-_NOISES["auto"] = _NOISES["gaussian"]
+class LaconicModel(PathModel):
+    """A flagship, for labels or for values."""
+
+    tolerance: Any
+    weigh_features: bool
+    max_kernels: int | None
+    _no_precomputed = "kernel='precomputed' has no reference to project; pass the kernel itself."
+
+    def _own_rules(self) -> dict[str, tuple[bool, str]]:
+        tolerance, most = self.tolerance, self.max_kernels
+        return {
+            "tolerance": (
+                is_positive(tolerance) or is_name(tolerance, "auto"),
+                "a positive number of nats or 'auto'",
+            ),
+            "max_kernels": (most is None or is_count(most), "None or a positive whole number"),
+        }
+
+    def _fit_rows(self, data: FitData) -> None:
+        """Fit every candidate and publish the winner."""
+        began = time.perf_counter()
+        found = fit_laconic(Settings.of(self), data, sparse_fits)
+        self._publish_fit(found.winner, found.coupling, found.rows, began)
 
 
-def _answers_left_out(references: Sequence[Reference]) -> tuple[Array, Array]:
-    """Return the logarithms of yes and no of each row as if it had not been seen."""
-    left = [(reference.left_m, reference.left_v) for reference in references]
-    return answers(references[0].likelihood, left)
-
-
-class LaconicClassifier(BinaryPredictions, LaconicBase):
+class LaconicClassifier(BinaryPredictions, LaconicModel):
     r"""A classifier without decisions to make: as good as a Gaussian process, with a handful of kernels.
 
     First a dense *reference* is fitted: a Gaussian process, or a kernel on every row with one precision
@@ -100,7 +92,7 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
     reference_ : list of Reference
         The dense model of each output (a sparse one where ``kernel=None``, features are many for their
         rows, and that predicts better); ``reference_[0].latent(X)`` is its latent's mean and variance,
-        ``stretch`` the factor by which rows left out ask for more (or less) confidence.
+        ``mean_scale`` the factor by which rows left out ask for more (or less) confidence.
     coupling_ : float
         Of more than two classes: from the probabilities p of each against the rest come those of all,
         in proportion to ``p / (1 - p) ** coupling_``. Rows left out choose it.
@@ -154,57 +146,8 @@ class LaconicClassifier(BinaryPredictions, LaconicBase):
         self.n_jobs = n_jobs
         self.callbacks = callbacks
 
-    def _fit_coupling(
-        self, references: Sequence[Reference], targets: Sequence[Array], weight: Array
-    ) -> None:
-        self.coupling_ = 0.0
-        if len(references) > 1:
-            codes = np.stack(targets).argmax(axis=0)
-            self.coupling_ = fit_coupling(*_answers_left_out(references), codes, weight)
 
-    def _left_out(self, references: Sequence[Reference], targets: Sequence[Array]) -> Array:
-        if len(references) == 1:
-            return super()._left_out(references, targets)
-        classes = couple(*_answers_left_out(references), self.coupling_)
-        return log_proba_of(np.stack(targets).argmax(axis=0), classes)
-
-    def _calibrate(self, reference: Reference, dense: Problem) -> Reference:
-        return calibrated(reference, dense, self.n_features_in_, alone=self.classes_.size == 2)
-
-    def _precision(self, reference: Reference, share: Array) -> Array:
-        """Return the information of a label about the latent, its variance integrated out.
-
-        Where new rows are strange the latent at the model's own, of which it is sure, says nothing of
-        how much that is.
-        """
-        binary: Any = reference.likelihood
-        m, v = (
-            (reference.left_m if reference.underdetermined else reference.m),
-            reference.predictive_variance,
-        )
-        t = binary.moderate(m, v)
-        ahead, behind = (binary.moderate(m + h, v) for h in (_STEP, -_STEP))
-        information = sum(
-            np.exp(binary.log_link(y * t)) * binary.evaluate(np.full_like(t, y), t)[1] ** 2
-            for y in (-1.0, 1.0)
-        )
-        return np.asarray(information * ((ahead - behind) / (2 * _STEP)) ** 2)
-
-    def _loss(self, references: Sequence[Reference], share: Array) -> Callable[[list[Latent]], Array]:
-        """Return the divergence between the probabilities that references have and others."""
-
-        def log_proba(latents: list[Latent]) -> Array:
-            yes, no = answers(references[0].likelihood, latents)
-            if len(latents) == 1:  # of two classes, or of a class and all others
-                return np.column_stack([no, yes])
-            return couple(yes, no, self.coupling_)
-
-        log_p = log_proba([(reference.m, reference.predictive_variance) for reference in references])
-        p = np.exp(log_p)
-        return lambda latents: np.asarray((p * (log_p - log_proba(latents))).sum(axis=1))
-
-
-class LaconicRegressor(GaussianPredictions, LaconicBase):
+class LaconicRegressor(GaussianPredictions, LaconicModel):
     r"""A regressor without decisions to make: as good as a Gaussian process, with a handful of kernels.
 
     The regression twin of :class:`LaconicClassifier`: a dense reference with noise and precision by the
@@ -266,7 +209,7 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
     (True, True)
     """
 
-    _task = Values(_NOISES)
+    _task = Values(REFERENCE_NOISES)
 
     def __init__(
         self,
@@ -292,62 +235,3 @@ class LaconicRegressor(GaussianPredictions, LaconicBase):
         self.max_rank = max_rank
         self.n_jobs = n_jobs
         self.callbacks = callbacks
-
-    def _counted(self, X: Array, weight: Array) -> Array:
-        """Return what rows count for: copies, all with one value, are no more evidence of little noise.
-
-        They count for more than other rows, and all together for as many as there are different ones.
-        """
-        if not self._leaves_whole_rows(X):
-            return weight
-        return np.asarray(weight * min(1.0, weight.size / float(weight.sum())))
-
-    def _best_answer(
-        self, X: Array, weight: Array, targets: Sequence[Array], likelihood: Likelihood
-    ) -> Answer:
-        """Return the answer under this noise or, if rows left out clearly ask for it, heavier tails."""
-        answer = super()._best_answer(X, weight, targets, likelihood)
-        if isinstance(likelihood, Student):
-            return answer
-        tails = heavy_tails(answer.references[0], targets[0], weight)
-        if tails <= CLEAR or not self._automatic("likelihood"):
-            outliers = tails > max(CLEAR, _OUTLIERS * float(weight.sum()))
-            return answer.noting(_TRY_STUDENT) if outliers else answer
-        other = super()._best_answer(X, weight, targets, Student(floor=_LEAST_NOISE))
-        gained = self._left_out(other.references, targets) - self._left_out(answer.references, targets)
-        return other if float(weight @ gained) > CLEAR else answer
-
-    def _precision(self, reference: Reference, share: Array) -> Array:
-        """Return one over the predictive variance, the same for all rows."""
-        noise: Any = reference.likelihood
-        return np.full_like(
-            reference.m, 1 / float(1 / noise.information + share @ reference.predictive_variance)
-        )
-
-    def _loss(self, references: Sequence[Reference], share: Array) -> Callable[[list[Latent]], Array]:
-        """Return the squared difference of the means over twice the predictive variance."""
-        half, m = 0.5 * self._precision(references[0], share), references[0].m
-        return lambda latents: half * (latents[0][0] - m) ** 2
-
-    def _is_poor(self, path: Path, share: Array) -> bool:
-        reference = path.references[0]
-        noise: Any = reference.likelihood
-        seen = 1 / float(self._precision(reference, share)[0])
-        unseen = noise.noise + np.exp(share @ np.log(np.maximum(reference.left_v, np.finfo(float).tiny)))
-        return bool(path.nats[-1] * seen > _MUCH * unseen)
-
-    def _excess_variance(self, reference: Reference, y: Array, m: Array, share: Array) -> float:
-        noise: Any = reference.likelihood
-        return max(float(share @ ((y - m) ** 2 - reference.left_v)) - float(noise.variance), 0.0)
-
-    def _add_projection_error(
-        self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
-    ) -> GaussianPosterior:
-        """Return the posterior with the squares that its mean misses: without noise they are all."""
-        missed = float(share @ (m - reference.m) ** 2)
-        if isinstance(reference.coordinates, KernelMap):
-            # At these rows k weights were fitted to that mean: others miss it by more (as in GCV). Those
-            # of many features answer for other rows as well (Elsewhere).
-            left = max(1 - (posterior.mean.size + 1) / share.size, _LEAST_LEFT)
-            missed /= left**2
-        return replace(posterior, spread=posterior.spread + missed)

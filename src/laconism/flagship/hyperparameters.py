@@ -1,8 +1,8 @@
-"""The reference to project: width, precision, prior and weights of features, by rows left out."""
+"""The hyper-parameters of a reference: width, precision, prior and weights of features."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,229 +10,238 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
-from ..judging.rows import canonical_order, evenly_spaced
 from ..likelihoods import Binary
-from .ard import evidence_feature_weights, has_evidence
+from ..model.tasks import FitData
+from .choice import Choice
+from .feature_weights import (
+    cross_fit_feature_weights,
+    gradient_feature_weights,
+    maximise_evidence,
+)
 from .kernel_family import KernelFamily, ReferenceFeatures
-from .reference import CLEAR
-from .score_grid import LOOK, START, CrossFit, Point, Search, multiple, smoother
-from .wide import can_refit_folds, is_wide, needs_moment_matching
-
-# More rows than this do not change by much what is best: so many at even steps are taken. Of more than
-# so many outputs each tells something, and fewer rows do, at the same price.
-_MOST_ROWS, _MANY_OUTPUTS = 600, 3
-# The end of the search may see so many times as many, if there are at least so many.
-_MORE, _WORTH = 4, 2
-# Fewer rows than this do not tell which features matter more; and they have to tell it so clearly, in
-# standard errors of what is gained.
-_FEWEST_ROWS, _CLEARLY = 100, 2.0
+from .rules import OTHER_FAMILY, WEIGHT_SPACE_PRIOR
+from .score_grid import FIRST_POINT, HIGHEST, LOWEST, RESTART_WIDTHS, GridPoint, precision_at
+from .search import CrossFit, HyperparameterSearch, search_rows
+from .wide import can_refit_folds, needs_moment_matching
 
 
-class Choice(NamedTuple):
-    """What rows left out say of the reference."""
+class _Best(NamedTuple):
+    """The search that is the best so far, and its best point."""
 
-    width: float  # a power of two
-    theta: Array  # weights of the features
-    multiple: float  # the precision, in the units of fit_shared
-    smooth: bool  # whether the prior is that of weights on all kernels
-    latents: list[Array | None]  # near which those of the outputs are, if all rows were looked at
-    coordinates: ReferenceFeatures  # of features as they are, or squashed
-    # What other rows would have made of the weights of features, if that matters.
-    theta_of: Callable[[Index], Array] | None = None
-    moments: bool = False  # whether labels are matched in their moments
+    search: HyperparameterSearch
+    point: GridPoint
 
 
 def choose(
-    coordinates: ReferenceFeatures,
-    X: Any,
-    targets: Sequence[Array],
-    weight: Array,
-    likelihood: Likelihood,
+    features: ReferenceFeatures,
+    data: FitData,
     *,
     intercept: bool,
     weigh: bool,
     leave_whole_rows: bool = False,
     any_kernel: bool = False,
 ) -> Choice:
-    """Settle the reference by how well it predicts rows left out.
+    """Choose the hyper-parameters of a reference by how well it predicts left-out rows.
 
     Parameters
     ----------
-    coordinates : Coordinates
-        The kernels, or the features, that there are.
-    X, targets, weight : rows, a target of theirs for each output, and what each row counts
-    likelihood : Likelihood
+    features : ReferenceFeatures
+        The kernel family, or the features themselves.
+    data : FitData
+        Rows, their weights, the target of each output and their likelihood.
     intercept : bool
         Whether there is a free intercept.
     weigh : bool
-        Whether features may weigh differently.
-    whole_rows : bool
-        Whether a row that counts for several is left out as a whole.
+        Whether features may have different weights.
+    leave_whole_rows : bool
+        Whether a row with a weight above one is left out as a whole.
     any_kernel : bool
-        Whether another kernel may take the place of the one that there is.
+        Whether another kernel family may be taken.
 
     Returns
     -------
     Choice
     """
-    family, (few, more) = coordinates.family, search_rows(X, len(targets))
-    searched = family is not None and family.gamma is None
-    alike = np.ones(X.shape[1])
-    everywhere = Search(
-        coordinates,
-        searched,
+    n_rows = data.X.shape[0]
+    few, more = search_rows(data.X, len(data.targets))
+    whole = _search_on_all(features, data, intercept, leave_whole_rows, few.size)
+    best = _coarse_search(whole.on_rows(few))
+    if features.family is None:
+        search, point = best
+        latents = search.latents_in_order(point, few, n_rows)
+        precision = precision_at(point)
+        return Choice(0.0, whole.theta, precision, False, latents, features, moments=search.moments)
+    best = _try_other_family(best, data, any_kernel)
+    whole = replace(whole, features=best.search.features)
+    if not best.search.weight_space_prior and len(data.targets) == 1:
+        best = try_weight_space_prior(best)
+    theta_of = None
+    if weigh and whole.widths and best.search.features.family.radial:
+        best, theta_of, crossed = _try_feature_weights(best, whole)
+        if crossed is not None:
+            return _choice_by_halves(crossed, best, theta_of)
+    best = _try_coupled_score(best)
+    rows = few
+    if more.size > few.size:  # the more rows, the narrower the best kernel
+        best, rows = _refine_on_more_rows(best, whole, more), more
+    search, point = best
+    width, precision = search.parabolic_refine(point)
+    return Choice(
+        width,
+        search.theta,
+        precision_at((width, precision)),
+        search.weight_space_prior,
+        search.latents_in_order(point, rows, n_rows),
+        search.features,
+        theta_of,
+    )
+
+
+def _search_on_all(
+    features: ReferenceFeatures,
+    data: FitData,
+    intercept: bool,
+    leave_whole_rows: bool,
+    n_searched: int,
+) -> HyperparameterSearch:
+    """Return the search on all rows, from which those on some rows are made."""
+    X, likelihood = data.X, data.likelihood
+    family = features.family
+    return HyperparameterSearch(
+        features,
+        family is not None and family.gamma is None,
         X,
-        targets,
-        weight,
+        data.targets,
+        data.weight,
         likelihood,
         intercept,
-        alike,
+        np.ones(X.shape[1]),
         leave_whole_rows=leave_whole_rows,
         moments=family is None and needs_moment_matching(likelihood, *X.shape),
-        evidence_weights=not is_wide(few.size, X.shape[1]) and has_evidence(targets, likelihood),
+        evidence_weights=maximise_evidence(data.targets, likelihood, n_searched, X.shape[1]),
     )
-    search, rows = everywhere.on(few), few
+
+
+def _coarse_search(search: HyperparameterSearch) -> _Best:
+    """Return the best point of the grid; an indefinite kernel can only have the weight-space prior."""
+    family = search.features.family
     if family is not None and not family.positive:
-        search = search.smoothed()  # no process has such a covariance
-    point = search.coordinate_ascent(START, LOOK)
+        search = search.with_weight_space_prior()
+    return _Best(search, search.coordinate_ascent(FIRST_POINT, RESTART_WIDTHS))
+
+
+def _try_other_family(best: _Best, data: FitData, any_kernel: bool) -> _Best:
+    """Return the search under another kernel family if that is clearly better."""
+    search, point = best
+    family = _other_family(search.features, data.X, data.weight, data.likelihood, any_kernel)
     if family is None:
-        latents = search.everywhere(point, rows, X.shape[0])
-        precise, moments = multiple(point), search.moments
-        return Choice(0.0, alike, precise, False, latents, coordinates, moments=moments)
-    other = _other_family(coordinates, X, weight, likelihood, any_kernel)
-    if other is not None:
-        seen = search.seeing(replace(coordinates, family=other))
-        search, point = clearly_better(seen, search, point)
-        everywhere = replace(everywhere, coordinates=search.coordinates)
-        family = other if search is seen else family
-    if not search.smooth and len(targets) == 1:
-        search, point = smoother(search, point)
-    theta_of = None
-    if searched and family.radial and weigh:
-        crossed = weigh_features(search, point, family.unit)
-        if crossed is not None:
-            at, unit = point, family.unit
-            search = search.weighing(gradient_feature_weights(search, at, unit))
-            if can_refit_folds(*X.shape):
-                on = replace(everywhere, smooth=search.smooth).on
-                theta_of = partial(_weights_of, on, at, unit)
-                if len(targets) == 1 and isinstance(likelihood, Binary):
-                    return _by_halves(crossed, search, at, theta_of)
-            if len(targets) == 1:  # or else the next climb finds it
-                point = search.coordinate_ascent(point)
-    search = search.together()
-    if search.coupled:
-        point = search.coordinate_ascent(point, LOOK)
-        if not search.smooth:
-            search, point = smoother(search, point)
-    if more.size > few.size:  # the more rows, the narrower the best kernel
-        everywhere = replace(everywhere, theta=search.theta, smooth=search.smooth)
-        search, rows = everywhere.on(more).together(), more
-        point = search.refine(point) if search.coupled else search.coordinate_ascent(point)
-    width, precision = search.parabolic_refine(point)
-    latents = search.everywhere(point, rows, X.shape[0])
-    precise = multiple((width, precision))
-    return Choice(width, search.theta, precise, search.smooth, latents, search.coordinates, theta_of)
+        return best
+    other = search.with_kernels_of(replace(search.features, family=family))
+    there = other.coordinate_ascent(point)
+    rule = OTHER_FAMILY.times(len(search.targets))
+    better = rule.prefers_total(other.score(there) - search.score(point))
+    return _Best(other, there) if better else best
 
 
 def _other_family(
-    coordinates: ReferenceFeatures, X: Any, weight: Array, likelihood: Likelihood, any_kernel: bool
+    features: ReferenceFeatures, X: Any, weight: Array, likelihood: Likelihood, any_kernel: bool
 ) -> KernelFamily | None:
-    """Return kernels that may be better than those that there are: what goes wrong differs by target.
+    """Return the kernel family that may be better than the present one.
 
-    Labels suffer from features with long tails. Values suffer from steps and corners, where the process
-    of a smooth kernel overshoots. A rough kernel has no low rank, so rows must be few enough for all.
+    For labels it is that of squashed features, if some have long tails. For values it is Matern's,
+    since the process of a smooth kernel overshoots at steps and corners. Matern's kernel has no low
+    rank, so rows must be few enough for all of them.
     """
-    family: Any = coordinates.family
+    family: Any = features.family
     if isinstance(likelihood, Binary):
         return family.squashed(X, weight)  # type: ignore[no-any-return]
-    return family.rough() if any_kernel and X.shape[0] <= coordinates.max_rank else None
+    return family.matern() if any_kernel and X.shape[0] <= features.max_rank else None
 
 
-def clearly_better(other: Search, search: Search, point: Point) -> tuple[Search, Point]:
-    """Return another search and its best point if that is clearly better than this one."""
-    best, clear = other.coordinate_ascent(point), CLEAR * len(search.targets)
-    return (other, best) if other.score(best) > search.score(point) + clear else (search, point)
+def try_weight_space_prior(best: _Best) -> _Best:
+    """Return the search under the weight-space prior if that is clearly better."""
+    search, point = best
+    other = search.with_weight_space_prior()
+    # The kernels of the same latent are narrower under this prior, and their weights larger.
+    near = other.best_precision((min(point[0] + 1, HIGHEST[0]), max(point[1] - 1, LOWEST[1])))
+    if WEIGHT_SPACE_PRIOR.prefers_total(search.score(point) - other.score(near)):
+        return best
+    there = other.coordinate_ascent(near)
+    rule = WEIGHT_SPACE_PRIOR.times(len(search.targets))
+    better = rule.prefers_total(other.score(there) - search.score(point))
+    return _Best(other, there) if better else best
 
 
-def _by_halves(
-    crossed: CrossFit, search: Search, point: Point, theta_of: Callable[[Index], Array]
+def _try_feature_weights(
+    best: _Best, whole: HyperparameterSearch
+) -> tuple[_Best, Callable[[Index], Array] | None, CrossFit | None]:
+    """Return the search under weights of features, if those clearly help.
+
+    Where rows are few for their features the weights depend on every row. Then left-out rows need the
+    weights of the others, which the function gives, and two classes are searched on the halves, which
+    are the last value.
+    """
+    search, point = best
+    unit = search.features.family.unit
+    crossed = cross_fit_feature_weights(search, point, unit)
+    if crossed is None:
+        return best, None, None
+    weighed, one_output = (
+        search.with_feature_weights(gradient_feature_weights(search, point, unit)),
+        len(search.targets) == 1,
+    )
+    theta_of = None
+    if can_refit_folds(*whole.X.shape):
+        on_rows = replace(whole, weight_space_prior=weighed.weight_space_prior).on_rows
+        theta_of = partial(_feature_weights_on, on_rows, point, unit)
+        if one_output and isinstance(whole.likelihood, Binary):
+            return _Best(weighed, point), theta_of, crossed
+    if one_output:  # several are searched again under the coupled score
+        point = weighed.coordinate_ascent(point)
+    return _Best(weighed, point), theta_of, None
+
+
+def _choice_by_halves(
+    crossed: CrossFit, best: _Best, theta_of: Callable[[Index], Array] | None
 ) -> Choice:
-    """Return the choice for two classes where features are so many that their weights know the rows.
+    """Return the choice for two classes whose weights of features depend on every row.
 
-    Rows that had a say in them are predicted too well when they are left out, under kernels that are too
-    narrow. So the two halves choose, each under the weights that the other one asks for. In a regression
-    the evidence knows the noise, and of several classes half of the rows are too few: they would make
-    the kernels too wide.
+    Rows that were used to learn the weights are predicted too well when they are left out, under
+    kernels that are too narrow. So each half is predicted under the weights of the other. In regression
+    the evidence estimates the noise, and of several classes half of the rows are too few.
     """
-    point = crossed.coordinate_ascent(point)
-    width, precision = crossed.parabolic_refine(point)
-    precise, seen = multiple((width, precision)), search.coordinates
-    return Choice(width, search.theta, precise, search.smooth, [None], seen, theta_of)
+    search = best.search
+    width, precision = crossed.parabolic_refine(crossed.coordinate_ascent(best.point))
+    return Choice(
+        width,
+        search.theta,
+        precision_at((width, precision)),
+        search.weight_space_prior,
+        [None],
+        search.features,
+        theta_of,
+    )
 
 
-def _weights_of(search_on: Callable[[Index], Search], point: Point, unit: Array, rows: Index) -> Array:
-    """Return the weights of features that some rows ask for."""
+def _try_coupled_score(best: _Best) -> _Best:
+    """Return the search by the coupled probabilities of several outputs, where there are several."""
+    search = best.search.with_coupling()
+    if not search.coupled:
+        return best
+    best = _Best(search, search.coordinate_ascent(best.point, RESTART_WIDTHS))
+    return best if search.weight_space_prior else try_weight_space_prior(best)
+
+
+def _refine_on_more_rows(best: _Best, whole: HyperparameterSearch, rows: Index) -> _Best:
+    """Return the search on more rows, from the best point of few."""
+    theta, prior = best.search.theta, best.search.weight_space_prior
+    search = replace(whole, theta=theta, weight_space_prior=prior).on_rows(rows).with_coupling()
+    ascend = search.refine if search.coupled else search.coordinate_ascent
+    return _Best(search, ascend(best.point))
+
+
+def _feature_weights_on(
+    search_on: Callable[[Index], HyperparameterSearch], point: GridPoint, unit: Array, rows: Index
+) -> Array:
+    """Return the weights of features that are learnt on some rows."""
     return gradient_feature_weights(search_on(rows), point, unit)
-
-
-def search_rows(X: Any, n_outputs: int) -> tuple[Index, Index]:
-    """Return rows to search with and rows to end with, in an order that does not depend on theirs."""
-    enough = _MOST_ROWS * min(1.0, _MANY_OUTPUTS / n_outputs) ** (1 / 3)
-    order = canonical_order(X)
-    few = evenly_spaced(order, round(enough))
-    worth = X.shape[0] >= _WORTH * few.size
-    return few, evenly_spaced(order, round(_MORE * enough)) if worth else few
-
-
-def gradient_feature_weights(search: Search, point: Point, unit: Array) -> Array:
-    r"""Return the weights of features that the latents of a search ask for, on average one.
-
-    :math:`\theta_j \propto \sum_i (\partial f/\partial x_j)^2(x_i)`, in the units of the features: one
-    step of a recursive feature machine [R24]_. In a regression with rows enough for its features they
-    are where the way to the maximum of the evidence begins.
-
-    References
-    ----------
-    .. [R24] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin, Mechanism for feature learning in
-       neural networks and backpropagation-free machine learning models, Science 383 (2024).
-    """
-    varies, steep = unit > 0, search.gradient_energy(point) * unit
-    theta = np.asarray(steep / steep[varies].mean()) if steep.any() else varies.astype(float)
-    return evidence_feature_weights(search, point, theta) if search.evidence_weights else theta
-
-
-def weigh_features(search: Search, point: Point, unit: Array) -> CrossFit | None:
-    """Return the halves of the rows under each other's weights of features, if those clearly help.
-
-    A feature counts by how steeply the latent rises along it (:func:`gradient_feature_weights`). Its own rows would
-    flatter it, so the weights that one half of the rows gives have to make the other half's predictions
-    clearly better, both ways.
-
-    Parameters
-    ----------
-    search : Search
-        With the features weighing alike.
-    point : (int, int)
-        Where its best model is.
-    unit : ndarray of shape (p,)
-        The squared unit of each feature, zero for one that does not vary.
-    """
-    if search.X.shape[0] < _FEWEST_ROWS or (unit > 0).sum() < 2:
-        return None
-    # The width of all rows is close to that of half of them.
-    halves = [search.on(np.arange(first, search.X.shape[0], 2)).at_one_width() for first in (0, 1)]
-    best = [half.coordinate_ascent(point) for half in halves]
-    gained, crossed = np.zeros(0), []
-    for k, half in enumerate(halves):
-        other = half.weighing(gradient_feature_weights(halves[1 - k], best[1 - k], unit))
-        if search.evidence_weights:  # then many may weigh nothing, and the best width is another one
-            other = replace(other, widths=search.widths)
-        gain = half.weight * (other.left_out(other.coordinate_ascent(best[k])) - half.left_out(best[k]))
-        gained = np.append(gained, gain)
-        crossed.append(other)
-        # What has a closed form is judged by both halves together: one of them may be unlucky.
-        clearly = 0.0 if search.evidence_weights and k == 0 else _CLEARLY
-        if gained.mean() * np.sqrt(gained.size) <= clearly * gained.std():
-            return None
-    return CrossFit(crossed, search.widths)

@@ -1,4 +1,4 @@
-"""The kernels that a flagship chooses from: one of each width, on standardised features."""
+"""Kernel families: a kernel of every width, on standardised features."""
 
 from __future__ import annotations
 
@@ -8,34 +8,40 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import issparse
 
-from .._protocols import Array, Kernel
+from .._protocols import Array, Index, Kernel
 from ..basis import Features, KernelBasis
 from ..kernels import Scaled, resolve_kernel
 from ..kernels.scaled import squash
-from .reference import FeatureMap, KernelMap
+from .reference_features import FeatureMap, KernelMap
 
-# Those that only know the distance: where the origin is does not matter to them.
+# Kernels of a distance, which do not depend on the origin.
 _RADIAL = ("rbf", "matern")
-# How much of a kernel matrix a comparison of kernels may miss, and the directions that it looks at.
-_RANK_TOL, _MOST_RANK = 1e-5, 600
-# Values of a sparse feature that are so many times as large or small as others are in another unit;
-# frequencies of words are not, weighted or counted.
-_LIKE = 10.0
-# A feature has long tails if less than this part of its variance is in its squashed self (of a Gaussian
-# one it is 0.98), and the distance of a Gaussian's quartiles in its deviations.
-_STRAIGHT, _QUARTILES = 0.9, 1.349
+# The fraction of a kernel matrix that the search of hyper-parameters may miss.
+_RANK_TOLERANCE = 1e-5
+# The largest rank of a kernel matrix in that search.
+_MAX_SEARCH_RANK = 600
+# Sparse features whose size differs from the typical one by more than this factor are in another unit.
+_MAX_SIZE_RATIO = 10.0
+# A feature has long tails if its squashed values explain less than this fraction of its variance.
+_MAX_SQUASHED_R2 = 0.9
+# The distance of the quartiles of a Gaussian, in standard deviations.
+_GAUSSIAN_QUARTILE_RANGE = 1.349
+# Rounding errors of a mean, in units of the machine precision.
+_ROUNDING_UNITS = 8
+# Variances below this are zero.
+_MIN_VARIANCE = 1e-300
 
 
 def _sparse_units(variance: Array, present: Array, varies: Any) -> Array:
-    """Return the squared units of sparse features: one for all, as far as they are of one size.
+    """Return the squared units of sparse features: one unit for all that are of about one size.
 
-    What counts is how large values are where there are any, and not how often that is: the others are
-    brought to the size of the typical one. Those that do not vary among the rows may do so in others.
+    The size of a feature is that of its nonzero values, whatever their frequency. Features of another
+    size are brought to the typical one. Features that are constant here may vary in other rows.
     """
     square = variance[varies] / present[varies]
     ratio = np.ones(varies.size)
     ratio[varies] = square / np.median(square)
-    alike = (ratio < _LIKE**2) & (ratio > _LIKE**-2)
+    alike = (ratio < _MAX_SIZE_RATIO**2) & (ratio > _MAX_SIZE_RATIO**-2)
     return np.asarray(variance[alike & varies].mean() * np.where(alike, 1.0, ratio))
 
 
@@ -43,20 +49,19 @@ def _sparse_units(variance: Array, present: Array, varies: Any) -> Array:
 class KernelFamily:
     """A kernel of every width, or of the one that was given.
 
-    A named kernel sees standardised features. Those of a sparse matrix are not moved, since it has to
-    stay sparse, and scaled all alike as far as their values are: a rare one is no more telling than a
-    frequent one, nor an income in thousands than a category of 0 and 1. An object is taken as it is.
+    A named kernel sees standardised features. Features of a sparse matrix are not centred, since it has
+    to stay sparse, and those of about one size share one unit. A kernel object is used as it is.
     """
 
     kernel: Any
     degree: int
     coef0: float
-    gamma: float | None  # the one width, if there is no choice
+    gamma: float | None  # None where the width is searched
     unit: Array  # squared unit of each feature, zero for one that does not vary
-    origin: Array | None
-    distance: float  # mean squared distance of rows in those units: it makes gamma a number without any
+    origin: Array | None  # what is subtracted from the features
+    distance: float  # mean squared distance of rows in those units; gamma is relative to it
     radial: bool
-    spread: Array | None = None  # of features that are squashed
+    spread: Array | None = None  # scales of squashed features
 
     @classmethod
     def of(
@@ -71,8 +76,8 @@ class KernelFamily:
             variance = np.maximum(square - mean**2, 0.0)
         else:
             variance = np.asarray(share @ (X - mean) ** 2, dtype=np.float64)
-        noise = (8 * np.finfo(X.dtype).eps * np.abs(mean)) ** 2
-        varies = variance > noise + 1e-300
+        noise = (_ROUNDING_UNITS * np.finfo(X.dtype).eps * np.abs(mean)) ** 2
+        varies = variance > noise + _MIN_VARIANCE
         unit = np.where(varies, variance, 0.0)
         if sparse and varies.any():
             present = np.asarray(share @ (X != 0), dtype=np.float64)
@@ -91,29 +96,29 @@ class KernelFamily:
         )
 
     def squashed(self, X: Any, weight: Array) -> Self | None:
-        """Return the kernels of squashed features, if there are any with long tails.
+        """Return the kernels of squashed features, if any feature has long tails.
 
-        A few values that are far away make the unit of a feature, and all others are alike in it. Beyond
-        its quartiles a squashed one counts by its logarithm (:class:`~laconism.kernels.Scaled`).
+        The variance of such a feature is that of a few far values. A squashed one is logarithmic beyond
+        its quartiles (:class:`~laconism.kernels.Scaled`).
         """
         if not self.radial or self.gamma is not None:
             return None
         X, varies = np.asarray(X, dtype=np.float64), self.unit > 0
         low, centre, high = weighted_quartiles(X, weight)
         deviation = np.where(varies, np.sqrt(self.unit), 1.0)
-        apart = (high - low) / _QUARTILES
-        spread = np.where(varies & (apart > 0), np.minimum(apart, deviation), deviation)
+        robust = (high - low) / _GAUSSIAN_QUARTILE_RANGE
+        spread = np.where(varies & (robust > 0), np.minimum(robust, deviation), deviation)
         Z = squash(X - centre, spread)
         share = weight / weight.sum()
         Z -= share @ Z
         unit = np.where(varies, share @ Z**2, 0.0)
-        together = share @ (Z * (X - share @ X))
-        if not (together**2 < _STRAIGHT * unit * self.unit).any():
+        covariance = share @ (Z * (X - share @ X))
+        if not (covariance**2 < _MAX_SQUASHED_R2 * unit * self.unit).any():
             return None
         return replace(self, unit=unit, origin=centre, spread=spread)
 
-    def rough(self) -> Self | None:
-        """Return the Matern kernels, whose functions have one derivative, if there is a choice."""
+    def matern(self) -> Self | None:
+        """Return the Matern kernels, whose functions have one derivative, if the width is searched."""
         searched = self.radial and self.gamma is None
         return replace(self, kernel="matern") if searched and self.kernel != "matern" else None
 
@@ -139,9 +144,9 @@ class KernelFamily:
 
 
 def weighted_quartiles(X: Array, weight: Array) -> tuple[Array, Array, Array]:
-    """Return the three quartiles of each feature, a weight of two being a row written twice.
+    """Return the three quartiles of each feature; weight 2 equals a row written twice.
 
-    Between two values that are both quartiles it is the middle, so that signs do not matter.
+    Between two values that are both quartiles it is their mean, so that signs do not matter.
     """
     order = np.argsort(X, axis=0, kind="stable")
     below = np.cumsum(weight[order], axis=0)
@@ -160,32 +165,46 @@ def weighted_quartiles(X: Array, weight: Array) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True)
 class ReferenceFeatures:
-    """The coordinates of a reference for kernels of every width, or for the features themselves."""
+    """The features of references: those of kernels of every width, or the standardised features."""
 
-    family: KernelFamily | None
+    family: KernelFamily | None  # None for the features themselves
     max_rank: int
 
-    def on(
-        self, X: Any, weight: Array, width: float, theta: Array, smooth: bool
+    def map_on(
+        self, X: Any, weight: Array, width: float, theta: Array, weight_space_prior: bool
     ) -> KernelMap | FeatureMap:
-        """Return the map to the coordinates for these rows."""
+        """Return the feature map that these rows lead to."""
         if self.family is None:
             return FeatureMap.of(X, weight)
-        return KernelMap.on(
-            self.basis(X, width, theta), smooth=smooth, rank_tol=_RANK_TOL, max_rank=self._rank
+        return KernelMap.of(
+            self.basis(X, width, theta),
+            weight_space_prior=weight_space_prior,
+            rank_tol=_RANK_TOLERANCE,
+            max_rank=self._rank,
         )
 
-    def columns(self, X: Any, weight: Array, width: int, theta: Array, smooth: bool) -> Array:
-        """Return the coordinates of these rows for themselves."""
-        if self.family is not None and not smooth:
-            factors = self.basis(X, width, theta).factors(tol=_RANK_TOL, max_rank=self._rank)
+    def exact_map(
+        self, basis: Any, pivots: Index | None, X: Any, weight: Array, weight_space_prior: bool
+    ) -> KernelMap | FeatureMap:
+        """Return the feature map of a basis whose pivots are known."""
+        if self.family is None:
+            return FeatureMap.of(X, weight)
+        return KernelMap.of(basis, pivots, weight_space_prior=weight_space_prior)
+
+    def columns(
+        self, X: Any, weight: Array, width: int, theta: Array, weight_space_prior: bool
+    ) -> Array:
+        """Return the features of these rows under the map that they lead to."""
+        if self.family is not None and not weight_space_prior:
+            factors = self.basis(X, width, theta).factors(tol=_RANK_TOLERANCE, max_rank=self._rank)
             if factors is not None and factors.G.shape[1] == X.shape[0]:
                 return np.ascontiguousarray(factors.G.T, dtype=np.float64)
-        return np.ascontiguousarray(self.on(X, weight, width, theta, smooth).columns(X))
+        feature_map = self.map_on(X, weight, width, theta, weight_space_prior)
+        return np.ascontiguousarray(feature_map.columns(X))
 
     @property
     def _rank(self) -> int:
-        return min(self.max_rank, _MOST_RANK)
+        return min(self.max_rank, _MAX_SEARCH_RANK)
 
     def basis(self, X: Any, width: float, theta: Array) -> Any:
         """Return the columns: features, or kernels of a width on the rows."""

@@ -1,57 +1,47 @@
-"""The path from nothing to the reference: a model of every size, and what each loses."""
+"""The path: models of every size between no column and the reference, and what each loses."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._protocols import Array, Index, Likelihood
-from ..design import Built
 from ..model.callbacks import Reporter
+from ..model.far_variance import PriorResidualVariance
 from ..posterior import GaussianPosterior
 from ..solvers import Record
-from .hyperparameters import Choice
-from .kernel_family import KernelFamily
-from .reference import Reference
+from .reference import Latent, Reference
 
-# Nats a row that may be lost if nobody says otherwise, and those that win another kernel its place:
-# where each takes little away the path would be long, and where it takes much away it soon ends.
-_FEATURES_LOSE, _KERNELS_LOSE, _KERNEL_WINS = 0.002, 0.004, 0.0002
-
-# Columns that may be kept if nobody says otherwise: the first number, more with so many rows for each,
-# and no more than the last, which is there from the beginning for outputs that share their columns.
-_MOST, _ROWS_EACH, _NO_MORE = 64, 30, 200
-# Rows by which the models of a path are judged; of more than that so many.
-_JUDGES = 5_000
-
-
-def default_tolerance(tolerance: float | None, features: bool) -> tuple[float, float]:
-    """Return the nats that may be lost, and those that a column beyond that has to win."""
-    if tolerance is not None:
-        return tolerance, 0.0
-    if features:
-        return _FEATURES_LOSE, 0.0
-    return _KERNELS_LOSE, _KERNEL_WINS
+# The default limit of columns where rows are few.
+_DEFAULT_MAX_COLUMNS = 64
+# With many rows there may be one column for this many rows, ...
+_ROWS_PER_COLUMN = 30
+# ... up to this many columns, which is also the limit for outputs that share their columns.
+_MAX_DEFAULT_COLUMNS = 200
+# The loss of a model is the mean over at most this many rows.
+_MAX_EVALUATION_ROWS = 5_000
 
 
 def default_max_columns(n_rows: int, n_outputs: int) -> int:
     """Return how many columns may be kept."""
-    return _NO_MORE if n_outputs > 1 else min(max(_MOST, n_rows // _ROWS_EACH), _NO_MORE)
+    if n_outputs > 1:
+        return _MAX_DEFAULT_COLUMNS
+    return min(max(_DEFAULT_MAX_COLUMNS, n_rows // _ROWS_PER_COLUMN), _MAX_DEFAULT_COLUMNS)
 
 
 def evaluation_rows(latent: Array, most: int | None = None) -> Index:
-    """Return the rows that judge: all, or many at even steps from the lowest latent to the highest."""
-    n, most = latent.size, most or _JUDGES
+    """Return the rows on which models are compared: all, or many at even steps of the latent."""
+    n, most = latent.size, most or _MAX_EVALUATION_ROWS
     if n <= most:
         return np.arange(n)
     return np.sort(np.argsort(latent, kind="stable")[np.linspace(0, n - 1, most).astype(np.intp)])
 
 
-class Point(NamedTuple):
-    """A model on the path from nothing to the reference: its size, and the nats it loses a row."""
+class PathPoint(NamedTuple):
+    """A model on the path: its size, and the nats per row that it loses."""
 
     kernels: int
     nats: float
@@ -60,112 +50,105 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Path:
-    """The models of none of the columns, one, two, ..., for one output or several that share them."""
+    """The models of none of the columns, one, two, ..., for one output or several that share them.
 
-    references: list[Reference]  # of each output; none once they were left behind
+    A *step* is the place of a model on the path; it is its number of columns up to where sets grow by
+    more than one column.
+    """
+
+    references: list[Reference]  # of each output; empty in a slim model
     likelihoods: list[Likelihood]
     columns: list[Index]
-    posteriors: list[list[GaussianPosterior]]  # of each size, one for each output
-    nats: Array
-    whole: bool = True  # whether it ended by itself, and not because no more columns were allowed
-    height: float = 0.0  # of the prior where no kernel reaches, if that is known, and
-    powers: Array | None = None  # how it is come to from each size (Beyond)
-    # Of many features for few rows: mean and variance of the latents of rows left out under the model of
-    # the largest size that was reached one by one and under those beyond; the place that they ask for.
-    left: list[tuple[Array, Array]] = field(default_factory=list)
-    taken: int | None = None
+    posteriors: list[list[GaussianPosterior]]  # of each step, one for each output
+    nats: Array  # lost per row
+    complete: bool = True  # whether it ended because nothing was left to gain, and not at the limit
+    prior_variance: float = 0.0  # of the latent far from all rows, if it is known
+    variance_powers: Array | None = None  # of each step, see PriorResidualVariance
+    # Of many features for few rows: the cross-validated latents of the last step that adds one column
+    # and of the larger sets after it, and the step that they select.
+    left_out_latents: list[Latent] = field(default_factory=list)
+    selected: int | None = None
 
-    def message(self, size: int, kind: str, tolerance: float, price: float) -> str:
-        """Return what the model at a place loses in words, and what to do if that is too much."""
-        lost, count = self.nats[size], self.columns[size].size
+    def message(self, step: int, kind: str, tolerance: float, price: float) -> str:
+        """Return a sentence on what the model of a step loses, and what to do if that is too much."""
+        lost, count = self.nats[step], self.columns[step].size
         who = f"{count} {kind} lose" if count != 1 else f"1 {kind.removesuffix('s')} loses"
-        said = (
+        text = (
             f"{who} {lost:.2g} nats per observation of what the reference says "
             f"(tolerance {tolerance:.2g})."
         )
-        if lost <= tolerance or self.size(tolerance, price) != size:  # who asked for less knows that
-            return said
-        if self.taken is not None:
-            return said + f" Rows left out do not clearly ask for more {kind}."
+        if lost <= tolerance or self.select(tolerance, price) != step:  # a user chose another size
+            return text
+        if self.selected is not None:
+            return text + f" Rows left out do not clearly ask for more {kind}."
         more = " More would be needed: raise max_kernels or tolerance."
-        return said + (f" No larger set of {kind} comes closer." if self.whole else more)
+        return text + (f" No larger set of {kind} comes closer." if self.complete else more)
 
-    def until(self, size: int) -> Path:
-        """Return the path up to this place."""
-        end = size + 1
-        columns, posteriors, nats = self.columns[:end], self.posteriors[:end], self.nats[:end]
-        powers = None if self.powers is None else self.powers[:end]
+    def up_to(self, step: int) -> Path:
+        """Return the path up to a step."""
+        end = step + 1
+        powers = None if self.variance_powers is None else self.variance_powers[:end]
         return replace(
-            self, columns=columns, posteriors=posteriors, nats=nats, powers=powers, left=[], taken=None
+            self,
+            columns=self.columns[:end],
+            posteriors=self.posteriors[:end],
+            nats=self.nats[:end],
+            variance_powers=powers,
+            left_out_latents=[],
+            selected=None,
         )
 
-    def place(self, k: int) -> int:
-        """Return where the largest model of at most so many columns is."""
-        return max(place for place, index in enumerate(self.columns) if index.size <= k)
+    def largest_within(self, k: int) -> int:
+        """Return the step of the largest model of at most this many columns."""
+        return max(step for step, index in enumerate(self.columns) if index.size <= k)
 
-    def taking(self, more: int) -> Path:
-        """Return the path with the place that rows left out ask for: so many beyond one by one."""
+    def with_selected(self, larger: int) -> Path:
+        """Return the path with a selected step: this many after the last one that adds one column."""
         last = self.nats.size - 1
-        return replace(self, taken=min(last + 1 - len(self.left) + more, last))
+        return replace(self, selected=min(last + 1 - len(self.left_out_latents) + larger, last))
 
     def left_out(self, tolerance: float, price: float) -> tuple[list[Reference], float]:
-        """Return what is said of rows left out, by references, and the nats a row that are lost of it.
+        """Return references with left-out latents, and the nats per row that the model loses of them.
 
-        Where rows left out were asked for a size, it is what the model of that size says.
+        Where cross-validated latents select a size, these are the latents of the model itself.
         """
-        if self.taken is None:
-            return self.references, float(self.nats[self.size(tolerance, price)])
-        m, v = self.left[self.taken - self.nats.size]
-        return [replace(self.references[0], left_m=m, left_v=v)], 0.0
+        if self.selected is None:
+            return self.references, float(self.nats[self.select(tolerance, price)])
+        m, v = self.left_out_latents[self.selected - self.nats.size]
+        return [replace(self.references[0], left_out_m=m, left_out_v=v)], 0.0
 
     def without_reference(self, used: Index) -> Path:
         """Return the path without its references, on these columns, which are all that it needs."""
         columns = [np.searchsorted(used, index) for index in self.columns]
         return replace(self, references=[], columns=columns)
 
-    def size(self, tolerance: float, price: float = 0.0) -> int:
-        """Return the place of the smallest size that loses no more than this; the best if there is none.
+    def select(self, tolerance: float, price: float = 0.0) -> int:
+        """Return the step of the smallest model within the tolerance, or of the best if none is.
 
-        With a price, what is taken beyond that size is what wins as many nats a row for each column:
-        where few columns say nearly everything, one or two more say all of it.
+        With a price, more columns are taken as long as each gains as many nats per row.
         """
-        if self.taken is not None:
-            return self.taken
-        good = np.flatnonzero(self.nats <= tolerance)
-        least = int(good[0]) if good.size else int(np.argmin(self.nats))
+        if self.selected is not None:
+            return self.selected
+        within = np.flatnonzero(self.nats <= tolerance)
+        first = int(within[0]) if within.size else int(np.argmin(self.nats))
         if not price:
-            return least
-        return least + int(np.argmin(self.nats[least:] + price * np.arange(self.nats.size - least)))
+            return first
+        return first + int(np.argmin(self.nats[first:] + price * np.arange(self.nats.size - first)))
+
+    def far_variance(self, step: int, basis: Any) -> PriorResidualVariance | None:
+        """Return the variance that the model of a step adds far from its kernels, if it does."""
+        if self.variance_powers is None or not np.isfinite(self.variance_powers[step]):
+            return None
+        kept = basis.keep(self.columns[step])
+        return PriorResidualVariance.of(kept, self.prior_variance, float(self.variance_powers[step]))
 
     def report(self, report: Reporter, began: float) -> Path:
-        """Tell of every size; return the path up to where somebody has heard enough."""
+        """Call the callbacks for every step; return the path up to where one of them stops it."""
         report.begin()
-        for size, lost in enumerate(self.nats):
-            kept = self.columns[size].size
-            if report(Record(size + 1, -float(lost), kept, time.perf_counter() - began)):
+        for step, lost in enumerate(self.nats):
+            kept = self.columns[step].size
+            if report(Record(step + 1, -float(lost), kept, time.perf_counter() - began)):
                 report.end()
-                return self.until(size)
+                return self.up_to(step)
         report.end()
         return self
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What kernels, or features, have to say: which ones, and the paths to their references."""
-
-    kernel: Any  # as a user writes it; None for the features themselves
-    family: KernelFamily | None
-    choice: Choice
-    built: Built
-    paths: list[Path]
-    tolerance: float
-    price: float
-
-    def noting(self, note: str) -> Self:
-        """Return the answer with something that a person should know besides."""
-        return replace(self, built=self.built._replace(note=self.built.note + note))
-
-    @property
-    def references(self) -> list[Reference]:
-        """Those of all outputs, sparse ones included that came in."""
-        return [reference for path in self.paths for reference in path.references]

@@ -1,4 +1,4 @@
-"""Features that outnumber rows: projections onto many of them, and what rows left out say of those."""
+"""Projections onto many features where these outnumber rows, and their cross-validated latents."""
 
 from __future__ import annotations
 
@@ -16,27 +16,65 @@ from ..posterior import GaussianPosterior
 from ..solvers import Problem
 from .projection import ShrinkagePenalty
 from .reference import Reference
+from .reference_features import FeatureMap
+from .wide import shrinkage
 
-# By how much a set grows at a time: of features that are alike not all are taken at once.
-_GROWTH = 1.5
+# The factor by which a set grows in one step; of correlated features not all should be added at once.
+_GROWTH_FACTOR = 1.5
+
+
+def shrinkage_penalty(
+    reference: Reference, problem: Problem, r: Array, n_features: int, *, labels: bool
+) -> tuple[ShrinkagePenalty | None, float]:
+    """Return the loss of projections at new rows, and the shrinkage that is its fraction of the whole.
+
+    There is one for a dense reference of more features than rows, and for a sparse one of labels, which
+    may have nearly as many features as rows.
+
+    Parameters
+    ----------
+    reference : Reference
+    problem : Problem
+        On its features.
+    r : ndarray of shape (n,)
+        Precision of the latent at each row.
+    n_features : int
+        Of all features.
+    labels : bool
+        Whether the targets are labels.
+    """
+    features = reference.feature_map
+    if not isinstance(features, FeatureMap):
+        return None, 0.0
+    sparse_labels = features.source is not None and labels
+    if features.rotation is None and not sparse_labels:
+        return None, 0.0
+    total = float(problem.weight.sum())
+    # A rotation keeps the lengths and products of the standardised rows.
+    Z = problem.design.matvec(np.eye(problem.design.shape[1]))
+    fraction = shrinkage(Z, problem.weight / total, total)
+    scale, rotation = features.over_all_features(n_features)
+    unit = np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
+    precision = fraction * float(r.sum()) * unit**2
+    return ShrinkagePenalty(precision, rotation @ reference.posterior.mean, rotation), fraction
 
 
 @dataclass(frozen=True)
 class WideProjection:
     r"""A dense model of more columns than rows, ready to be projected onto any number of them.
 
-    With other weights :math:`w` than its own, :math:`u`, it misses
-    :math:`\tfrac12(u - w)^T(T^TT + P)(u - w)`: at its rows :math:`T`, weighted and centred, and at those
-    that are not there (:class:`~laconism.flagship.projection.Elsewhere`). What :class:`Projection` does with the
-    products of few columns is done here with those of few rows.
+    With other weights :math:`w` than its own, :math:`u`, the loss is
+    :math:`\tfrac12(u - w)^T(T^TT + P)(u - w)`, with training rows :math:`T`, weighted and centred, and
+    the penalty :math:`P` at new rows (:class:`~laconism.flagship.projection.ShrinkagePenalty`). It works
+    with products of rows, where :class:`~laconism.flagship.projection.Projection` has those of columns.
     """
 
     T: Array
-    t: Array  # its latent at the rows, weighted and centred likewise
+    t: Array  # its latent at the rows, weighted and centred
     centre: Array
-    level: float  # and where the columns are at their centre
-    elsewhere: ShrinkagePenalty
-    total: float  # precision of rows that are there, and of others
+    level: float  # the latent where the columns are at their centre
+    penalty: ShrinkagePenalty
+    total: float  # precision of training rows and new rows together
 
     @classmethod
     def of(
@@ -44,14 +82,14 @@ class WideProjection:
         design: Design,
         precision: Array,
         m: Array,
-        elsewhere: ShrinkagePenalty,
+        penalty: ShrinkagePenalty,
         part: float,
         *,
         intercept: bool,
     ) -> Self:
-        """Return it for columns that count with a precision at each row, where the latent is this.
+        """Return it for columns with a precision at each row, where the latent has this mean.
 
-        Rows that are not there count for a part of it.
+        New rows have the fraction ``part`` of the precision.
         """
         r = (1 - part) * precision
         T, t, half, _ = design.compress(r, m)
@@ -59,12 +97,12 @@ class WideProjection:
         if intercept:
             centre, level = half @ T / float(r.sum()), float(half @ t / r.sum())
             T, t = T - np.outer(half, centre), t - level * half
-        return cls(T, t, centre, level, elsewhere, float(precision.sum()))
+        return cls(T, t, centre, level, penalty, float(precision.sum()))
 
     @property
     def varying(self) -> int:
-        """How many columns there are, but for constant ones."""
-        return int(np.count_nonzero(self.elsewhere.precision))
+        """The number of columns that are not constant."""
+        return int(np.count_nonzero(self.penalty.precision))
 
     def _divide(self, A: Array, T: Array, index: Index) -> Array:
         r"""Return ``A (T'T + P)^-1`` for some of the columns, through those or through the rows.
@@ -72,7 +110,7 @@ class WideProjection:
         With :math:`B = TP^{-1/2}` it is :math:`P^{-1/2}(I + B^TB)^{-1}P^{-1/2}`, and
         :math:`(I + B^TB)^{-1} = I - B^T(I + BB^T)^{-1}B`.
         """
-        unit = 1 / np.sqrt(self.elsewhere.precision[index])
+        unit = 1 / np.sqrt(self.penalty.precision[index])
         A, B = A * unit, T * unit
         if index.size <= B.shape[0]:
             return np.asarray(Factor(np.eye(index.size) + B.T @ B).solve(A.T).T * unit)
@@ -80,8 +118,8 @@ class WideProjection:
         return np.asarray((A - solved.T @ B) * unit)
 
     def _project(self, index: Index) -> tuple[Array, Array]:
-        """Return the weights on some columns with which least is missed, and what is at the rows."""
-        u, T = self.elsewhere.weights[index], self.T[:, index]
+        """Return the best weights on some columns, and the residual at the rows."""
+        u, T = self.penalty.weights[index], self.T[:, index]
         rest = self.t - T @ u
         more = self._divide((rest @ T)[None, :], T, index)[0]
         return u + more, rest - T @ more
@@ -89,17 +127,17 @@ class WideProjection:
     def grow(self, index: Index, sizes: Sequence[int]) -> Iterator[tuple[Index, Array]]:
         """Yield sets of these sizes and their weights, each from the one before.
 
-        It takes in the columns that promise most by themselves.
+        A set grows by the columns that gain most by themselves.
         """
-        p, u = self.elsewhere.precision, self.elsewhere.weights
-        whole, out = np.einsum("ij,ij->j", self.T, self.T) + p, p == 0  # constant columns stay out
-        whole[out] = 1.0
+        p, u = self.penalty.precision, self.penalty.weights
+        square, constant = np.einsum("ij,ij->j", self.T, self.T) + p, p == 0
+        square[constant] = 1.0
         w, rest = self._project(index)
         for size in sizes:
             while index.size < size:
-                gain = (rest @ self.T + p * u) ** 2 / whole
-                gain[index], gain[out] = -1.0, -1.0
-                more = min(size, max(index.size + 1, int(_GROWTH * index.size))) - index.size
+                gain = (rest @ self.T + p * u) ** 2 / square
+                gain[index], gain[constant] = -1.0, -1.0
+                more = min(size, max(index.size + 1, int(_GROWTH_FACTOR * index.size))) - index.size
                 index = np.append(index, np.argpartition(-gain, more - 1)[:more])
                 w, rest = self._project(index)
             yield index, w
@@ -113,22 +151,22 @@ class WideProjection:
         r: Array,
         wanted: float,
     ) -> GaussianPosterior:
-        """Return the posterior of the weights on some columns, whose mean is known.
+        """Return the posterior of the weights on some columns, given its mean.
 
         Parameters
         ----------
         index, w : ndarrays
         posterior, dense : GaussianPosterior, Design
-            Of the dense model, in its coordinates.
+            Of the dense model, on its features.
         r : ndarray of shape (n,)
             The precisions at its rows.
         wanted : float
-            Variance of the latent at a new row: what the weights do not have of it is the intercept's.
+            Variance of the latent at a new row; what the weights do not give is added to the intercept.
         """
-        T, p, centre = self.T[:, index], self.elsewhere.precision[index], self.centre[index]
-        asked = dense.rmatvec(np.sqrt(r)[:, None] * T) + self.elsewhere.turn[index].T * p
-        root = self._divide(posterior.root_dot(asked), T, index)
-        # New rows have the covariance that projections are made under.
+        T, p, centre = self.T[:, index], self.penalty.precision[index], self.centre[index]
+        cross = dense.rmatvec(np.sqrt(r)[:, None] * T) + self.penalty.rotation[index].T * p
+        root = self._divide(posterior.root_dot(cross), T, index)
+        # The covariance of new rows is the shrunk one.
         new = float(((T @ root.T) ** 2).sum() + p @ (root**2).sum(axis=0)) / self.total
         b, known = self.level - float(centre @ w), float(min(index.size, r.size))
         return GaussianPosterior(w, b, centre, max(wanted - new, 0.0), root, None, known)
@@ -139,34 +177,33 @@ def left_out_by_size(
     problem: Problem,
     design: Design,
     r: Array,
-    elsewhere: ShrinkagePenalty,
+    penalty: ShrinkagePenalty,
     part: float,
     sizes: Sequence[int],
 ) -> Array:
-    r"""Return the latents of rows left out under the models of these sizes, one row of them for each.
+    r"""Return the cross-validated latents of the models of these sizes, one row of them for each.
 
-    A tenth of the rows at a time, the features are chosen without them too: those that were chosen with
-    them know them. Their own Gaussians are what a row's latent has and does not have without it,
-    :math:`r_i = 1/v_i - 1/v_{-i}`, so no labels are matched again.
+    The features are chosen without the rows of a fold too. The Gaussian likelihood of a row is that
+    which leave-one-out removes, :math:`r_i = 1/v_i - 1/v_{-i}`, so labels are not matched again.
 
     Parameters
     ----------
     reference : Reference
         A dense one.
     problem : Problem
-        In its coordinates.
+        On its features.
     design : Design
         All features.
     r : ndarray of shape (n,)
-        Precision with which the latent counts at each row when it is projected.
-    elsewhere, part : Elsewhere, float
-        What the unseen rows ask of the features, and the part that they count.
+        Precision of the latent at each row in the projection.
+    penalty, part : ShrinkagePenalty, float
+        The loss at new rows, and its fraction.
     sizes : sequence of int
     """
     times = 1.0 if problem.leave_whole_rows else np.maximum(problem.weight, 1.0)
-    own = 1 / reference.v - 1 / reference.left_v
-    z = (reference.m / reference.v - reference.left_m / reference.left_v) / own
-    variance = np.full(problem.design.shape[1], reference.unseen)
+    own = 1 / reference.v - 1 / reference.left_out_v
+    z = (reference.m / reference.v - reference.left_out_m / reference.left_out_v) / own
+    variance = np.full(problem.design.shape[1], reference.weight_variance)
     free = problem.intercept
     Z = problem.design.matvec(np.eye(variance.size))
 
@@ -175,14 +212,14 @@ def left_out_by_size(
         without = ridge(seen, (own * times)[stay], z[stay], variance, intercept=free)
         share = float(r[stay].sum() / r.sum())
         there = ShrinkagePenalty(
-            share * elsewhere.precision, elsewhere.turn @ without.weights, elsewhere.turn[:, :0]
+            share * penalty.precision, penalty.rotation @ without.weights, penalty.rotation[:, :0]
         )
         m = seen.matvec(without.weights) + without.intercept
-        crowd = WideProjection.of(design.rows(stay), r[stay], m, there, part, intercept=free)
-        W, b = np.zeros((there.weights.size, len(sizes))), np.full(len(sizes), crowd.level)
-        for k, (index, w) in enumerate(crowd.grow(np.arange(0), sizes)):
+        wide = WideProjection.of(design.rows(stay), r[stay], m, there, part, intercept=free)
+        W, b = np.zeros((there.weights.size, len(sizes))), np.full(len(sizes), wide.level)
+        for k, (index, w) in enumerate(wide.grow(np.arange(0), sizes)):
             W[index, k] = w
-            b[k] -= float(crowd.centre[index] @ w)
+            b[k] -= float(wide.centre[index] @ w)
         return np.asarray(design.rows(out).matvec(W).T + b[:, None])
 
     return cross_validated(tenths(Z, problem.y), z.size, predict_without, (len(sizes),))

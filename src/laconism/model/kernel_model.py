@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -30,7 +31,26 @@ from .validation import (
 )
 
 # Settings that are on or off, wherever they are found.
-_SWITCHES = ("fit_intercept", "penalize_intercept", "warm_start", "standardize", "share_features")
+_SWITCHES = (
+    "fit_intercept",
+    "penalize_intercept",
+    "warm_start",
+    "standardize",
+    "share_features",
+    "weigh_features",
+)
+
+
+# What settings that are numbers must be, wherever they are found.
+_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "tol": (is_positive, "a positive number"),
+    "max_iter": (is_count, "a positive whole number"),
+    "rank_tol": (
+        lambda value: is_positive(value) or is_name(value, "auto"),
+        "a positive number or 'auto'",
+    ),
+    "max_rank": (is_count, "a positive whole number"),
+}
 
 
 class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
@@ -48,6 +68,7 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
     n_jobs: int | None
     callbacks: Any
     likelihood: Any
+    _no_precomputed = ""  # why kernel="precomputed" is refused, if it is
 
     # ---- fit ------------------------------------------------------------------------------
 
@@ -117,16 +138,12 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
         return X, y, weight
 
     def _rules(self) -> dict[str, tuple[bool, str]]:
-        """Return what each setting must be, and whether it is."""
-        rules = {
-            "tol": (is_positive(self.tol), "a positive number"),
-            "max_iter": (is_count(self.max_iter), "a positive whole number"),
+        """Return what each setting that is a number must be, and whether it is."""
+        return {
+            name: (holds(getattr(self, name)), rule)
+            for name, (holds, rule) in _RULES.items()
+            if hasattr(self, name)
         }
-        if hasattr(self, "rank_tol"):
-            known = is_positive(self.rank_tol) or is_name(self.rank_tol, "auto")
-            rules["rank_tol"] = (known, "a positive number or 'auto'")
-            rules["max_rank"] = (is_count(self.max_rank), "a positive whole number")
-        return rules
 
     def _check_settings(self, X: Any) -> None:
         switches = [name for name in _SWITCHES if hasattr(self, name)]
@@ -140,6 +157,8 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
         for name, (holds, rule) in rules.items():
             if not holds:
                 raise ValueError(f"{name} must be {rule}, got {getattr(self, name)!r}.")
+        if self._precomputed and self._no_precomputed:
+            raise ValueError(self._no_precomputed)
         if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"kernel='precomputed' needs the square matrix of similarities between the "

@@ -41,6 +41,7 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     _takes_grids = False  # whether a sample may be a table or tensor
     _sample_shape: tuple[int, ...] | None = None  # of the tables that it was fitted on
     _far_variance: FarVariance | None = None
+    _chose_features: bool | None = None  # set by a fit that chose between features and kernels
     _rows: Index  # training rows of positive weight
 
     @property
@@ -51,6 +52,8 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _on_features(self) -> bool:
         """Whether its columns are features, and not kernels."""
+        if self._chose_features is not None:
+            return self._chose_features
         return getattr(self, "kernel", None) is None
 
     # ---- publish --------------------------------------------------------------------------

@@ -1,0 +1,218 @@
+"""What a projection of labels and one of values do differently: two tasks that are passed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .._protocols import Array
+from ..judging.calibrate import fit_coupling, fit_mean_scale, fit_scale_and_shift
+from ..likelihoods import Binary
+from ..model.multiclass import answers, couple, log_proba_of
+from ..model.tasks import NOISES, FitData
+from ..posterior import GaussianPosterior
+from ..solvers import Problem
+from .reference import Latent, Reference
+from .reference_features import FeatureMap, KernelMap
+from .wide import needs_moment_matching
+
+# The least noise of a reference, as a fraction of the target's variance. Without it the few kernels of a
+# reference that interpolates its data would have to interpolate them too.
+NOISE_FLOOR_FRACTION = 1e-8
+# Every noise of a reference has that floor; "auto" starts with the Gaussian.
+REFERENCE_NOISES = {name: partial(kind, floor=NOISE_FLOOR_FRACTION) for name, kind in NOISES.items()}
+REFERENCE_NOISES["auto"] = REFERENCE_NOISES["gaussian"]
+
+# Half the distance of the finite difference that gives the slope of a moderated latent.
+_MODERATION_STEP = 1e-4
+# The least fraction of the rows that are degrees of freedom of a projection.
+_MIN_FREE_FRACTION = 0.1
+# A path may have twice as many columns if its largest model loses more than this at new rows.
+_LARGE_LOSS_NATS_PER_ROW = 0.1
+
+
+@dataclass(frozen=True)
+class LabelProjection:
+    """Labels of two classes on one latent, or of more, one against the rest."""
+
+    n_features: int
+    n_outputs: int
+
+    def row_weights(self, weight: Array, *, leave_whole_rows: bool) -> Array:
+        """Return the weights of distinct rows."""
+        return weight
+
+    def calibrate(self, reference: Reference, problem: Problem) -> Reference:
+        """Return the reference with the mean scale (and shift) that fit left-out rows best."""
+        rows = (
+            problem.y,
+            reference.left_out_m,
+            reference.left_out_v,
+            problem.weight,
+            reference.likelihood,
+        )
+        on_features = isinstance(reference.feature_map, FeatureMap)
+        n_rows = problem.y.size
+        if on_features and needs_moment_matching(problem.likelihood, n_rows, self.n_features):
+            scale, shift = fit_scale_and_shift(
+                *rows,
+                reference.posterior.intercept,
+                free_intercept=problem.intercept,
+                dense=reference.relative_precision is not None,
+            )
+            return reference.with_mean_scale(scale, shift)
+        if self.n_outputs > 1:  # one coupling calibrates them all, with fewer parameters
+            return reference
+        return reference.with_mean_scale(fit_mean_scale(*rows))
+
+    def couple(self, references: Sequence[Reference], targets: Sequence[Array], weight: Array) -> float:
+        """Return the coupling of several classes that fits left-out rows best."""
+        if len(references) == 1:
+            return 0.0
+        codes = np.stack(targets).argmax(axis=0)
+        return fit_coupling(*_left_out_answers(references), codes, weight)
+
+    def left_out_log_density(
+        self, references: Sequence[Reference], targets: Sequence[Array], coupling: float
+    ) -> Array:
+        """Return the log probability of each row's class, predicted without the row."""
+        if len(references) == 1:
+            return references[0].left_out_log_density(targets[0])
+        classes = couple(*_left_out_answers(references), coupling)
+        return log_proba_of(np.stack(targets).argmax(axis=0), classes)
+
+    def row_precision(self, reference: Reference, share: Array) -> Array:
+        """Return the information of a label about the mean of the latent, its variance integrated out.
+
+        Where features outnumber rows, the latent at the training rows is nearly certain, so that of
+        left-out rows is used.
+        """
+        binary: Any = reference.likelihood
+        m = reference.left_out_m if reference.underdetermined else reference.m
+        v = reference.predictive_variance
+        t = binary.moderate(m, v)
+        ahead, behind = (binary.moderate(m + h, v) for h in (_MODERATION_STEP, -_MODERATION_STEP))
+        information = sum(
+            np.exp(binary.log_link(y * t)) * binary.evaluate(np.full_like(t, y), t)[1] ** 2
+            for y in (-1.0, 1.0)
+        )
+        return np.asarray(information * ((ahead - behind) / (2 * _MODERATION_STEP)) ** 2)
+
+    def loss(
+        self, references: Sequence[Reference], share: Array, coupling: float
+    ) -> Callable[[list[Latent]], Array]:
+        """Return a function of latents: the divergence from the references' probabilities, per row."""
+
+        def log_proba(latents: list[Latent]) -> Array:
+            yes, no = answers(references[0].likelihood, latents)
+            if len(latents) == 1:  # of two classes, or of a class and the rest
+                return np.column_stack([no, yes])
+            return couple(yes, no, coupling)
+
+        log_p = log_proba([(reference.m, reference.predictive_variance) for reference in references])
+        p = np.exp(log_p)
+        return lambda latents: np.asarray((p * (log_p - log_proba(latents))).sum(axis=1))
+
+    def may_grow(self, reference: Reference, lost: float, share: Array) -> bool:
+        """Return whether a path may have twice as many columns: of labels it never may."""
+        return False
+
+    def add_projection_error(
+        self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
+    ) -> GaussianPosterior:
+        """Return the projected posterior as it is: the divergence has its error already."""
+        return posterior
+
+    def excess_variance(self, reference: Reference, y: Array, m: Array, share: Array) -> float:
+        """Return no variance: labels have none beyond that of their latent."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class ValueProjection:
+    """Values with noise, on one latent."""
+
+    def row_weights(self, weight: Array, *, leave_whole_rows: bool) -> Array:
+        """Return the weights of distinct rows, which sum to no more than their number.
+
+        Duplicates with one value are no more evidence of little noise.
+        """
+        if not leave_whole_rows:
+            return weight
+        return np.asarray(weight * min(1.0, weight.size / float(weight.sum())))
+
+    def calibrate(self, reference: Reference, problem: Problem) -> Reference:
+        """Return the reference as it is: the evidence has calibrated its noise."""
+        return reference
+
+    def couple(self, references: Sequence[Reference], targets: Sequence[Array], weight: Array) -> float:
+        """Return no coupling: there is one output."""
+        return 0.0
+
+    def left_out_log_density(
+        self, references: Sequence[Reference], targets: Sequence[Array], coupling: float
+    ) -> Array:
+        """Return the log density of each row's value, predicted without the row."""
+        return references[0].left_out_log_density(targets[0])
+
+    def row_precision(self, reference: Reference, share: Array) -> Array:
+        """Return one over the mean predictive variance, the same for all rows."""
+        noise: Any = reference.likelihood
+        variance = float(1 / noise.information + share @ reference.predictive_variance)
+        return np.full_like(reference.m, 1 / variance)
+
+    def loss(
+        self, references: Sequence[Reference], share: Array, coupling: float
+    ) -> Callable[[list[Latent]], Array]:
+        """Return a function of latents: squared errors of means over twice the variance, per row."""
+        half, m = 0.5 * self.row_precision(references[0], share), references[0].m
+        return lambda latents: half * (latents[0][0] - m) ** 2
+
+    def may_grow(self, reference: Reference, lost: float, share: Array) -> bool:
+        """Return whether a path may have twice as many columns: its largest model loses much.
+
+        The loss is in units of the predictive variance at training rows, and is converted to that at
+        left-out rows.
+        """
+        noise: Any = reference.likelihood
+        seen = 1 / float(self.row_precision(reference, share)[0])
+        tiny = np.finfo(float).tiny
+        unseen = noise.noise + np.exp(share @ np.log(np.maximum(reference.left_out_v, tiny)))
+        return bool(lost * seen > _LARGE_LOSS_NATS_PER_ROW * unseen)
+
+    def add_projection_error(
+        self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
+    ) -> GaussianPosterior:
+        """Return the posterior with the squared error of its mean added to its variance."""
+        error = float(share @ (m - reference.m) ** 2)
+        if isinstance(reference.feature_map, KernelMap):
+            # k weights were fitted to the mean at these rows, so the error at others is larger (as in
+            # generalised cross-validation). For many features ShrinkagePenalty counts other rows.
+            free = max(1 - (posterior.mean.size + 1) / share.size, _MIN_FREE_FRACTION)
+            error /= free**2
+        return replace(posterior, spread=posterior.spread + error)
+
+    def excess_variance(self, reference: Reference, y: Array, m: Array, share: Array) -> float:
+        """Return by how much squared cross-validated errors exceed their expectation."""
+        noise: Any = reference.likelihood
+        return max(float(share @ ((y - m) ** 2 - reference.left_out_v)) - float(noise.variance), 0.0)
+
+
+ProjectionTask: TypeAlias = LabelProjection | ValueProjection
+
+
+def projection_task(data: FitData) -> ProjectionTask:
+    """Return the task of data with labels, or with values."""
+    if isinstance(data.likelihood, Binary):
+        return LabelProjection(data.X.shape[1], len(data.targets))
+    return ValueProjection()
+
+
+def _left_out_answers(references: Sequence[Reference]) -> tuple[Array, Array]:
+    """Return the log probabilities of each class and of the rest, predicted without each row."""
+    latents = [(reference.left_out_m, reference.left_out_v) for reference in references]
+    return answers(references[0].likelihood, latents)
