@@ -1,4 +1,4 @@
-"""Kernels and bases as ONNX nodes."""
+"""The columns of a basis as ONNX nodes."""
 
 from __future__ import annotations
 
@@ -8,153 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..basis import Features, KernelBasis, Monomials, PerFeature, WithConstant
-from ..kernels import RBF, Linear, Matern, Polynomial, Product, Scaled, Sum
-from ..kernels.matern import MAX_SCALED_DISTANCE
-from ..kernels.scaled import squash
-from ._onnx_graph import Tensor
-
-# A number whose square does not overflow in single precision.
-_MAX_SQUARABLE = 1e18
-# Rows of a table of centres.
-Centres = np.ndarray[Any, Any]
-
-# ---- kernels ------------------------------------------------------------------------------
-
-
-def kernel_columns(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
-    """Return the kernel between the rows of ``X`` and the centres."""
-    return _known(_KERNELS, kernel, "kernel")(kernel, X, centres)
-
-
-def kernel_diagonal(kernel: Any, X: Tensor, n_features: int) -> Tensor:
-    """Return the kernel of each row with itself, as a column."""
-    if isinstance(kernel, Scaled):
-        root = np.sqrt(np.asarray(kernel.scales, dtype=np.float64))
-        X = X if kernel.origin is None else X.away(kernel.origin)
-        X = X if kernel.spread is None else _squashed(X, kernel.spread)
-        return kernel_diagonal(kernel.kernel, X * root, n_features)
-    if isinstance(kernel, Sum):
-        left = kernel_diagonal(kernel.left, X, n_features)
-        return left + kernel_diagonal(kernel.right, X, n_features)
-    if isinstance(kernel, Product):
-        left = kernel_diagonal(kernel.left, X, n_features)
-        return left * kernel_diagonal(kernel.right, X, n_features)
-    if isinstance(kernel, RBF | Matern):
-        return zeros(X, n_features) + 1.0
-    squares = (X * X).sum() * float(getattr(kernel, "gamma", 1.0))
-    return _known(_PROFILES, kernel, "kernel")(kernel, squares)
-
-
-def _stationary(kernel: Any, X: Tensor, centres: Centres, scales: Centres | None = None) -> Tensor:
-    return _PROFILES[type(kernel)](kernel, _squared_distances(X, centres, scales))
-
-
-def _dot_product(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
-    # gamma belongs to the centres: a runtime may fuse a product with a number into the product of
-    # matrices before it, and keep that number in single precision.
-    return _PROFILES[type(kernel)](kernel, X @ (centres.T * float(getattr(kernel, "gamma", 1.0))))
-
-
-def _squared_distances(X: Tensor, centres: Centres, scales: Centres | None) -> Tensor:
-    """Return them as the kernels do: measured from the mean of the centres, zero for equal rows.
-
-    Scales are applied after that: scaled features might lose the digits in which rows differ.
-    """
-    graph, shift = X.graph, centres.mean(axis=0).astype(X.graph.dtype).astype(np.float64)
-    A, B = X - shift, centres - shift
-    if graph.dtype == np.float32:  # no digits to spare: the differences themselves
-        apart: Tensor = graph.op("Unsqueeze", A, np.array([1])) - B[None]
-        if scales is not None:
-            apart = apart * np.sqrt(scales)
-        return (apart * apart).sum(keep=False)
-    squares, weighted = (A * A, B) if scales is None else (A * A * scales, B * scales)
-    norms = (B * weighted).sum(axis=1)
-    sq: Tensor = squares.sum() + norms - A @ (2 * weighted.T)
-    rounding = 8 * float(np.finfo(np.float64).eps)
-    return sq.below(rounding * norms).where(0.0, sq)
-
-
-def _rbf(kernel: RBF, sq: Tensor) -> Tensor:
-    return (sq * -float(kernel.gamma)).exp()
-
-
-def _matern(kernel: Matern, sq: Tensor) -> Tensor:
-    a = (sq.sqrt() * float(2 * np.sqrt(kernel.nu) * np.sqrt(kernel.gamma))).at_most(MAX_SCALED_DISTANCE)
-    decay = (-a).exp()
-    if kernel.nu == 0.5:
-        return decay
-    return (1.0 + a if kernel.nu == 1.5 else 1.0 + a + a * a / 3.0) * decay
-
-
-def _polynomial(kernel: Polynomial, s: Tensor) -> Tensor:
-    """Return the power of ``s``, which has ``gamma`` in it."""
-    base = s + float(kernel.coef0)
-    result, exponent = base, int(kernel.degree)
-    for digit in bin(exponent)[3:]:  # from the second binary digit on: square, multiply
-        result = result * result
-        result = result * base if digit == "1" else result
-    return result
-
-
-def _squashed(X: Tensor, spread: Any) -> Tensor:
-    """Return ``asinh(x / spread)`` by logarithms: runtimes lack it in double precision."""
-    u = X / np.asarray(spread, dtype=np.float64)
-    size = u.abs().at_most(_MAX_SQUARABLE)
-    log = (size + (size * size + 1.0).sqrt()).log()
-    return u.below(0.0).where(-log, log)
-
-
-def _scaled(kernel: Scaled, X: Tensor, centres: Centres) -> Tensor:
-    """Apply the scales to the features, and leave out features of scale zero."""
-    inner, scales = kernel.kernel, np.asarray(kernel.scales, dtype=np.float64)
-    if kernel.origin is not None:
-        X, centres = X.away(kernel.origin), centres - np.asarray(kernel.origin, dtype=np.float64)
-    if kernel.spread is not None:
-        X, centres = _squashed(X, kernel.spread), squash(centres, kernel.spread)
-    if type(inner) is Scaled and inner.origin is None and inner.spread is None:
-        return _scaled(Scaled(inner.kernel, scales * np.asarray(inner.scales)), X, centres)
-    if type(inner) in (Sum, Product):
-        parts = (Scaled(part, scales) for part in (inner.left, inner.right))
-        return kernel_columns(type(inner)(*parts), X, centres)
-    used = np.flatnonzero(scales)
-    if 0 < used.size < scales.size and type(inner) is not Scaled:  # which is about all features
-        X, centres, scales = X.columns(used), centres[:, used], scales[used]
-    if type(inner) in (RBF, Matern):
-        return _stationary(inner, X, centres, scales)
-    root = np.sqrt(scales)
-    return kernel_columns(inner, X * root, centres * root)
-
-
-_PROFILES: dict[type, Callable[..., Tensor]] = {
-    RBF: _rbf,
-    Matern: _matern,
-    Linear: lambda kernel, s: s,
-    Polynomial: _polynomial,
-}
-_KERNELS: dict[type, Callable[..., Tensor]] = {
-    RBF: _stationary,
-    Matern: _stationary,
-    Linear: _dot_product,
-    Polynomial: _dot_product,
-    Scaled: _scaled,
-    Sum: lambda k, X, C: kernel_columns(k.left, X, C) + kernel_columns(k.right, X, C),
-    Product: lambda k, X, C: kernel_columns(k.left, X, C) * kernel_columns(k.right, X, C),
-}
-
-
-# ---- bases --------------------------------------------------------------------------------
+from ._onnx_graph import Tensor, zeros
+from ._onnx_kernel import Centres, kernel_columns, writer_of
 
 
 def basis_columns(basis: Any, X: Tensor, n_features: int) -> Tensor:
     """Return the columns of a basis; one column of zeros where it has none."""
     if basis.n_columns == 0:
         return zeros(X, n_features)
-    return _known(_BASES, basis, "basis")(basis, X, n_features)
-
-
-def zeros(X: Tensor, n_features: int) -> Tensor:
-    """Return a column of zeros, one for each row."""
-    return X @ np.zeros((n_features, 1))
+    return writer_of(_BASES, basis, "basis")(basis, X, n_features)
 
 
 def dense(rows: Any) -> Centres:
@@ -203,13 +65,3 @@ _BASES: dict[type, Callable[..., Tensor]] = {
     PerFeature: _per_feature,
     WithConstant: _with_constant,
 }
-
-
-def _known(table: dict[type, Callable[..., Tensor]], thing: Any, what: str) -> Callable[..., Tensor]:
-    """Return how a thing is written; a subclass may differ, so only exact types are known."""
-    if type(thing) not in table:
-        raise ValueError(
-            f"to_onnx knows no graph for the {what} {type(thing).__name__}: use one of laconism's own, "
-            "not a function or a class of yours."
-        )
-    return table[type(thing)]

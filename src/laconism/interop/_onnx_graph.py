@@ -174,3 +174,8 @@ class Tensor:
     def beside(self, *others: Tensor) -> Tensor:
         """Return the columns of all of them next to each other."""
         return self.graph.op("Concat", self, *others, axis=1)
+
+
+def zeros(X: Tensor, n_features: int) -> Tensor:
+    """Return a column of zeros, one for each row."""
+    return X @ np.zeros((n_features, 1))

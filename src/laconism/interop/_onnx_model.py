@@ -12,8 +12,9 @@ from ..likelihoods import Logistic, Probit
 from ..linalg import symmetric_eigen
 from ..model.far_variance import Augmentation, PriorResidualVariance
 from ..posterior import GaussianPosterior
-from ._onnx_basis import basis_columns, dense, kernel_columns, kernel_diagonal, zeros
-from ._onnx_graph import Tensor, import_onnx
+from ._onnx_basis import basis_columns, dense
+from ._onnx_graph import Tensor, import_onnx, zeros
+from ._onnx_kernel import kernel_columns, kernel_diagonal
 from ._onnx_special import expit, log_expit, log_probit, logistic_normal_logit, probit
 
 # Largest rounding of a latent that is accepted, in units of the noise's deviation in a regression.

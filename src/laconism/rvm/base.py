@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._component import is_name, unknown
 from ..design import Built
 from ..laplace.mode import own_precision
 from ..model.callbacks import begin_reports
@@ -12,23 +11,8 @@ from ..model.far_variance import Augmentation
 from ..model.kernel_model import KernelModel
 from ..model.output import Fit
 from ..model.tasks import FitData
-from .evidence import TopDownEvidence
 from .fit import RelevanceSettings, fit_outputs
-from .sequential import Sequential
-from .variational import Variational
-
-INFERENCES = ["evidence", "sequential", "variational"]
-
-
-def make_solver(inference: Any, solver: Any, shape: Any, rate: Any) -> Any:
-    """Return what learns a precision for each weight, by its name."""
-    if not is_name(inference, *INFERENCES):
-        raise unknown("inference", str(inference), INFERENCES)
-    variational = Variational(None, "product", solver, shape, rate)
-    variational.check()  # settings that are not in use are checked too
-    if inference == "variational":
-        return variational
-    return TopDownEvidence() if inference == "evidence" else Sequential()
+from .inference import make_solver
 
 
 class RVMBase(KernelModel):

@@ -6,7 +6,8 @@ from .._component import Component
 from ..solvers import Problem
 from .bottom_up import EvidenceState, add_step, empty_model
 from .directions import best_of_both_directions, convergence_message, rank_tolerance
-from .top_down import full_model, prune_step
+from .full_model import full_model
+from .top_down import prune_step
 
 
 class Sequential(Component):

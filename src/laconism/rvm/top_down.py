@@ -6,20 +6,13 @@ import numpy as np
 
 from .._protocols import Array, Design, Index
 from ..design import DenseDesign
-from ..laplace.first_precision import first_precision
 from ..laplace.mode import Mode, find_mode
-from ..laplace.shared_precision import fit_shared
-from ..likelihoods import Gaussian
 from ..linalg import Ridge, ridge_dual
 from ..solvers import Problem
 from .bottom_up import COARSE_NATS, EvidenceState, add_step
 from .maximize_precisions import maximize_precisions
 from .precisions import MAX_UPDATE_FACTOR, MIN_WELL_DETERMINED
 
-# Columns to start with; of more, evenly spaced ones are taken, since the others are neighbours of these.
-_MAX_START_COLUMNS = 5_000
-# First precisions of all columns of a regression that are tried, relative to the default.
-_RELATIVE_START_PRECISIONS = 10.0 ** -np.arange(1, 13)
 # An update that gains less than this is followed by others around the same quadratic approximation of
 # the likelihood; before that its curvature changes too much.
 _KEEP_CURVATURE_BELOW_NATS = 1.0
@@ -33,35 +26,6 @@ _FINE_NATS = 1e-4
 # Gain below which Newton's method for the weights stops before that: the next update of the precisions
 # changes the evidence by more.
 _ROUGH_NATS = 1e-3
-
-
-def full_model(problem: Problem) -> EvidenceState:
-    """Return all columns, or evenly spaced ones of very many, under one precision."""
-    p = problem.design.shape[1]
-    active = np.arange(0, p, max(1, -(-p // _MAX_START_COLUMNS)))
-    part, empty = problem.keep(active), problem.empty()
-    if isinstance(problem.likelihood, Gaussian):
-        return EvidenceState.of(_below_best_precision(part), active, p, refining=False)
-    alpha = np.full(active.size, first_precision(part, empty))
-    mode = find_mode(part, alpha, empty.likelihood, np.zeros(active.size), empty.b)
-    return EvidenceState.of(mode, active, p, refining=False)
-
-
-def _below_best_precision(problem: Problem) -> Mode:
-    """Return all columns of a regression under the first shared precision below the best one.
-
-    Under a larger precision, correlated weights that are large only together would be pruned, and what
-    they explain would be taken for noise.
-    """
-    best = fit_shared(problem, 1.0)
-    for relative_precision in _RELATIVE_START_PRECISIONS:
-        mode = fit_shared(problem, relative_precision)
-        if mode.noise_unidentified:
-            return best
-        if mode.objective <= best.objective:
-            return mode
-        best = mode
-    return best
 
 
 def prune_step(problem: Problem, state: EvidenceState) -> EvidenceState:
