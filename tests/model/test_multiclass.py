@@ -8,7 +8,6 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_te
 from sklearn.svm import SVC
 
 from laconism import LaconicClassifier
-from laconism.judging.calibrate import fit_coupling
 from laconism.model.multiclass import couple
 
 
@@ -33,26 +32,6 @@ def test_coupled_by_one_exactly_one_answer_is_yes():
     )
     expected = one / one.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(np.exp(couple(yes, no, 1.0)), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_best_coupling_is_the_best_of_many(seed):
-    yes, no, codes = answers(seed=seed)
-    weight = np.random.default_rng(seed).uniform(0.5, 2.0, len(codes))
-
-    def nats(c):
-        picked = couple(yes, no, c)[np.arange(len(codes)), codes]
-        return weight @ picked - 0.5 * (c - 0.5) ** 2
-
-    best = fit_coupling(yes, no, codes, weight)
-    grid = np.linspace(0, 10, 401)
-    assert nats(best) >= max(nats(c) for c in grid) - 1e-9
-
-
-def test_classes_that_never_touch_do_not_carry_it_away():
-    codes = np.arange(30) % 3
-    yes = np.where(codes[:, None] == np.arange(3), -1e-3, -7.0)
-    assert 0 <= fit_coupling(yes, np.log1p(-np.exp(yes)), codes, np.ones(30)) <= 10
 
 
 def test_a_tail_of_an_answer_does_not_become_nan():

@@ -28,12 +28,10 @@ from laconism.datasets import (
 from laconism.inspection import SparsityPathDisplay
 from laconism.jcfo import rate_search as joint_search
 from laconism.judging.folds import draw_folds
-from laconism.judging.race import drop_dominated
-from laconism.judging.row_scores import UNIT_FACTOR, RowScores
-from laconism.judging.trials import Data, Trial, Tried
+from laconism.judging.trials import Data
 from laconism.priors import GeneralizedGaussian
 from laconism.sparse import search as _search
-from laconism.sparse.candidates import SparseCandidate, width_grid
+from laconism.sparse.candidates import width_grid
 
 SHAPES = [0.5, 1.0, 2.0]
 
@@ -186,34 +184,6 @@ def test_candidates_that_will_not_be_chosen_see_no_more_folds(cross):
     assert np.isnan(results["mean_test_score"][-3:]).all()  # kernels that reach no other row
     assert results["rank_test_score"][np.isnan(scores[-1])].min() > results["rank_test_score"].min()
     assert not np.isnan(results["mean_n_relevant"] + results["mean_fit_time"]).any()
-
-
-def race(rows, kept, weight, unseen=0.0):
-    """Return who goes on, of candidates with these log probabilities and numbers of kernels."""
-    runners = [SparseCandidate(GeneralizedGaussian(), None) for _ in rows]
-    for runner, own, many in zip(runners, rows, kept, strict=True):
-        runner.tried.append(Tried(RowScores(own[None], weight), Trial(0.0, many, 0.0, 0.0), []))
-    drop_dominated(runners, UNIT_FACTOR, 2 * weight.sum(), np.log(5), unseen)
-    return [runner.runs for runner in runners]
-
-
-def test_who_is_out_of_the_race():
-    noise = np.random.default_rng(0).normal(size=100)
-    base = -0.3 - 0.1 * np.abs(noise)
-    rows = np.array(
-        [
-            base,  # the leader
-            base - 0.1 + 0.1 * noise,  # clearly behind
-            base - 0.03 + 0.5 * (noise - noise.mean()),  # behind, and nobody knows
-            base - 0.002,  # not ahead of the leader, which is sparser
-            base - 0.005,  # sparser than that, and hardly worse
-        ]
-    )
-    kept, weight = [10, 5, 20, 30, 4], np.ones(100)
-    assert race(rows, kept, weight) == [True, False, True, False, True]
-    assert race(rows, kept, weight, unseen=10.0) == 5 * [True]
-    twice = np.tile(rows, 2)
-    assert race(twice, kept, np.ones(200)) == race(rows, kept, np.full(100, 2.0))
 
 
 def test_scorers_of_ones_own_see_every_fold(cross):

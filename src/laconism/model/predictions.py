@@ -18,8 +18,8 @@ from ..linalg import as_dense
 from ..posterior import GaussianPosterior
 from .multiclass import couple
 
-# The least degrees of freedom that a residual is credited with, as a part of the observations.
-_LEFT = 0.1
+# Residual degrees of freedom are at least this part of the observations.
+_MIN_FREE_SHARE = 0.1
 
 
 class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
@@ -113,11 +113,11 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
     def _noise_variance(
         self, X: Array, y: Array, weight: Array, basis: Basis, n_scales: int = 0
     ) -> float:
-        """Return the variance of the noise, for the degrees of freedom that the fit has left.
+        """Return the noise variance of the residuals, by their degrees of freedom.
 
-        Where parameters are many for the rows, it is at least what rows that are left out ask for;
-        ``basis`` has all columns that there were to choose from. ``n_scales`` parameters of the columns
-        were fitted to the same rows, and cost a degree of freedom each.
+        Where rows are few for the parameters, it is at least that of the leave-one-out residuals.
+        ``basis`` has all candidate columns. ``n_scales`` parameters of the columns were fitted to the
+        same rows and cost a degree of freedom each.
         """
         fitted = self.likelihoods_[0]
         if not fitted.estimate:
@@ -129,7 +129,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         left = max(total - used, 1.0)
         squares = weight @ fitted.squares(y, latent[:, 0])
         noise = max(float(squares) / left, float(fitted.noise))
-        # Without a row the others move as if by its residual: so they do under Gaussian noise only.
+        # The formula of leave-one-out residuals is that of Gaussian noise.
         gaussian = isinstance(fitted, Gaussian)
         if gaussian and has_few_rows(used, weight, kernels=not self._on_features):
             source = self.basis_.source[columns]
@@ -137,7 +137,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
             Phi = as_dense(self.basis_.columns(X[own.rows]))[:, columns]
             press = PressResiduals.of(posterior, fitted.noise, own, X, Phi, residual, v[:, 0], weight)
             noise = press_noise(press.error, press.variance, weight, noise)
-        noise *= max(left / max(left - n_scales, _LEFT * total), 1.0)
+        noise *= max(left / max(left - n_scales, _MIN_FREE_SHARE * total), 1.0)
         return float(noise * (fitted.variance / fitted.noise))
 
     def predict(self, X: Any) -> Array:

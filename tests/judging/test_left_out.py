@@ -7,8 +7,7 @@ from sklearn.linear_model import BayesianRidge
 
 from laconism import GridRVMRegressor, JCFORegressor, RVMRegressor, SparseBayesRegressor
 from laconism.design import DenseDesign
-from laconism.judging.calibrate import press_noise
-from laconism.judging.left_out import OwnKernelPart, PressResiduals, _own_part
+from laconism.judging.left_out import OwnKernelPart, PressResiduals, _own_part, cross_validated
 from laconism.kernels import RBF
 from laconism.laplace.signal_to_noise import expected_noise
 from laconism.likelihoods import Gaussian as GaussianNoise
@@ -101,14 +100,6 @@ def test_what_only_a_kernel_can_say_at_its_own_row():
         assert part[i] == pytest.approx(missed, rel=1e-3, abs=1e-8)
     np.testing.assert_allclose(_own_part(RBF(1e6)(X, X)), 1.0)
     assert _own_part(RBF(1e-4)(X, X)).max() < 1e-6
-
-
-def test_errors_are_as_large_as_they_claim():
-    rng = np.random.default_rng(0)
-    error, variance, weight = rng.normal(size=50), rng.uniform(size=50), rng.uniform(size=50)
-    noise = press_noise(error, variance, weight, 1e-6)
-    assert weight @ (error**2 / (noise + variance)) == pytest.approx(weight.sum())
-    assert press_noise(error, variance, weight, 2 * noise) == 2 * noise
 
 
 @pytest.mark.parametrize("kind", [SparseBayesRegressor, RVMRegressor])
@@ -207,3 +198,16 @@ def test_sparse_rows_say_the_same(kernel):
     given = SparseBayesRegressor("laplace", kernel=kernel, gamma=0.03).fit(csr_array(X), y)
     dense = SparseBayesRegressor("laplace", kernel=kernel, gamma=0.03).fit(X, y)
     assert given.noise_variance_ == pytest.approx(dense.noise_variance_, rel=1e-5)
+
+
+def test_cross_validated_predictions_come_from_models_without_the_row():
+    y = np.arange(6.0)
+    folds = [np.array([0, 3]), np.array([1, 4]), np.array([2])]
+
+    def mean_without(stay, out):
+        return np.full((2, out.size), y[stay].mean()) * [[1], [2]]
+
+    left = cross_validated(folds, 6, mean_without, (2,))
+    expected = [np.delete(y, [0, 3]).mean(), np.delete(y, [1, 4]).mean(), np.delete(y, 2).mean()]
+    np.testing.assert_allclose(left[0], [*expected, *expected[:2], 0.0])  # the last is in no fold
+    np.testing.assert_allclose(left[1], 2 * left[0])
