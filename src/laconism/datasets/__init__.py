@@ -1,4 +1,10 @@
-"""The papers' problems: seeded generators and loaders of published data."""
+"""The papers' problems: seeded generators and loaders of published data.
+
+- ``generators``: classification and regression problems of the papers; ``shapes``: spirals and crosses;
+  ``grids``: samples that are tables, and the mixture of The Elements of Statistical Learning.
+- ``loaders``: published data from files; ``repositories``: benchmark collections and gene expressions;
+  ``faces``: pairs of face images and their descriptors.
+"""
 
 from ._faces import load_lfw_pairs
 from ._generators import (

@@ -11,16 +11,27 @@ from sklearn.utils import Bunch
 
 from ._loaders import PUBLISHED, load_npz
 
-# Blocks of the paper's grid, and their side in pixels of our smaller images: 9 x 7 blocks in the middle.
-BLOCK_ROWS, BLOCK_COLUMNS, BLOCK_SIDE = 9, 7, 6
+# The paper's grid of blocks, in the middle of an image.
+BLOCK_ROWS = 9
+BLOCK_COLUMNS = 7
+# Side of a block in pixels: these images are smaller than the paper's.
+BLOCK_SIDE = 6
 # Images that are described at a time: bounds the memory.
-_BATCH = 500
+_IMAGES_PER_BATCH = 500
 # Intensities from 0 to 1 that differ by less count as equal (the descriptors' published default).
-_EQUAL = 0.01
-# Patches of 3 x 3 pixels: radius of the one ring of TPLBP, radii of the two of FPLBP, steps along them.
-_PATCH, _RING, _RINGS, _TPLBP_STEP, _FPLBP_STEP = 3, 2, (2, 3), 5, 1
+_EQUAL_INTENSITIES = 0.01
+# Side of a patch, in pixels.
+_PATCH_PIXELS = 3
+# Radius of the ring of patches of TPLBP, in pixels.
+_TPLBP_RADIUS = 2
+# Radii of the two rings of FPLBP, in pixels.
+_FPLBP_RADII = (2, 3)
+# Patches from one to the one that it is compared with, along a ring of TPLBP.
+_TPLBP_STEP = 5
+# The same of FPLBP, from the inner to the outer ring.
+_FPLBP_STEP = 1
 # Of the mean variance, added to the covariance of the negative set: 36 pixels do not fill 256 bins.
-_SHRINK = 0.1
+_COVARIANCE_SHRINKAGE = 0.1
 
 Images = NDArray[np.float32]
 Codes = NDArray[np.uint8]
@@ -104,7 +115,10 @@ def pair_tables(
     names: list[str] = []
     for name, (describe, n_codes) in DESCRIPTORS.items():
         codes = np.concatenate(
-            [describe(images[start : start + _BATCH]) for start in range(0, len(images), _BATCH)]
+            [
+                describe(images[start : start + _IMAGES_PER_BATCH])
+                for start in range(0, len(images), _IMAGES_PER_BATCH)
+            ]
         )
         kinds = [f"{name} L2", f"{name} Hellinger"]
         kinds += [f"{name} one-shot", f"{name} one-shot of roots"] if negative is not None else []
@@ -128,7 +142,7 @@ def _one_shot(
     centred = negative - mean
     covariance = (centred.T @ centred / len(negative)).astype(np.float64)
     size = len(covariance)
-    covariance += (_SHRINK * np.trace(covariance) / size + 1e-12) * np.eye(size)
+    covariance += (_COVARIANCE_SHRINKAGE * np.trace(covariance) / size + 1e-12) * np.eye(size)
     root = np.linalg.inv(np.linalg.cholesky(covariance))
     x, y = (((side - mean) @ root.T) for side in (left, right))  # white, and the negative mean at zero
     # The discriminant of {x} against the negative set, at y, and of {y} at x; their mean.
@@ -171,7 +185,9 @@ def _ring(radius: int) -> list[Shift]:
 def _patch_distance(images: Images, first: Shift, second: Shift) -> Images:
     """Return for every pixel the squared distance between two patches near it."""
     difference = (_shifted(images, first) - _shifted(images, second)) ** 2
-    return np.asarray(uniform_filter(difference, (0, _PATCH, _PATCH), mode="nearest"), dtype=np.float32)
+    return np.asarray(
+        uniform_filter(difference, (0, _PATCH_PIXELS, _PATCH_PIXELS), mode="nearest"), dtype=np.float32
+    )
 
 
 def _pack(bits: list[NDArray[np.bool_]]) -> Codes:
@@ -203,20 +219,20 @@ def cslbp(images: Images) -> Codes:
     """Return centre-symmetric patterns: which of four opposite neighbours is the brighter."""
     ring = _ring(1)
     opposite = zip(ring[:4], ring[4:], strict=True)
-    return _pack([_shifted(images, a) - _shifted(images, b) > _EQUAL for a, b in opposite])
+    return _pack([_shifted(images, a) - _shifted(images, b) > _EQUAL_INTENSITIES for a, b in opposite])
 
 
 def tplbp(images: Images) -> Codes:
     """Return three-patch patterns: which of two patches on the ring is less like the middle one."""
-    near = [_patch_distance(images, place, (0, 0)) for place in _ring(_RING)]
-    return _pack([near[k] - near[(k + _TPLBP_STEP) % 8] > _EQUAL for k in range(8)])
+    near = [_patch_distance(images, place, (0, 0)) for place in _ring(_TPLBP_RADIUS)]
+    return _pack([near[k] - near[(k + _TPLBP_STEP) % 8] > _EQUAL_INTENSITIES for k in range(8)])
 
 
 def fplbp(images: Images) -> Codes:
     """Return four-patch patterns: pairs of patches on two rings, against the pairs opposite."""
-    inner, outer = (_ring(radius) for radius in _RINGS)
+    inner, outer = (_ring(radius) for radius in _FPLBP_RADII)
     across = [_patch_distance(images, inner[k], outer[(k + _FPLBP_STEP) % 8]) for k in range(8)]
-    return _pack([across[k] - across[k + 4] > _EQUAL for k in range(4)])
+    return _pack([across[k] - across[k + 4] > _EQUAL_INTENSITIES for k in range(4)])
 
 
 DESCRIPTORS: dict[str, tuple[Callable[[Images], Codes], int]] = {

@@ -10,9 +10,10 @@ from sklearn.utils import Bunch
 
 from ._loaders import PUBLISHED, load_npz
 
-# Intensities of the leukemia chips are cut off here before the logarithm: below 20 they are noise, and
-# 16,000 is where the scanner saturates (Dudoit, Fridlyand and Speed, JASA 97, 2002).
-_FLOOR, _CEILING = 20, 16_000
+# Lower intensities of the leukemia chips are noise (Dudoit, Fridlyand and Speed, JASA 97, 2002).
+_MIN_INTENSITY = 20
+# The scanner saturates here (same paper).
+_MAX_INTENSITY = 16_000
 
 
 def load_ida(name: str) -> Bunch:
@@ -80,7 +81,7 @@ def load_leukemia() -> Bunch:
     (72, 7129)
     """
     arrays = load_npz("golub_leukemia")
-    X = np.log10(np.clip(arrays["X"].astype(np.float64), _FLOOR, _CEILING))
+    X = np.log10(np.clip(arrays["X"].astype(np.float64), _MIN_INTENSITY, _MAX_INTENSITY))
     return _genes(arrays, X, ["ALL", "AML"], PUBLISHED["golub_leukemia"])
 
 

@@ -1,4 +1,14 @@
-"""Display objects, in the style of scikit-learn; matplotlib is imported only when they draw."""
+"""Display objects, in the style of scikit-learn; matplotlib is imported only when they draw.
+
+- ``boundary``: decision boundary and relevance vectors of a classifier of two features.
+- ``band``: mean and error band of a regressor of one feature.
+- ``calibration``: predicted probabilities or intervals against what was observed.
+- ``convergence``: the objective and the number of kept columns over the iterations.
+- ``path``: score and size of the candidates of a search; ``projection``: those of the flagship's path.
+- ``relevance``, ``image``, ``grid``: weights of features, of pixels, and of the modes of a grid.
+- ``priors``: penalties and shrinkage rules of priors.
+- ``draw``: colours, axes and names that all displays share.
+"""
 
 from .band import RegressionBandDisplay
 from .boundary import BoundaryDisplay

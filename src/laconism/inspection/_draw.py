@@ -12,14 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 from .._protocols import Array
 
 # A dark and a darker warm tone: as grey they are 0.2 and 0.4, and lines differ in style as well.
-FIRST, SECOND = "#08306b", "#a04a00"
+FIRST = "#08306b"
+SECOND = "#a04a00"
 # Of bars, whose edge is the first.
 FILL = "#8fb4d9"
 # What is drawn to compare with: references, choices, tolerances.
 ASIDE = "#707070"
 STYLES = ("solid", "dashed", "dashdot", "dotted")
-# Characters of a name in a picture, and how many of them are its last.
-_LONGEST, _TAIL = 32, 12
+# Characters of a name in a picture; a longer name is shortened in its middle.
+_MAX_NAME_CHARACTERS = 32
+# Characters that a shortened name keeps of its end.
+_NAME_END_CHARACTERS = 12
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 
@@ -69,7 +72,10 @@ def _is_dark(place: Any) -> bool:
 def brief(name: Any) -> str:
     """Return a name that leaves room for the picture: of a long one the beginning and the end."""
     text = str(name)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _TAIL - 1]}…{text[-_TAIL:]}"
+    if len(text) <= _MAX_NAME_CHARACTERS:
+        return text
+    begin = _MAX_NAME_CHARACTERS - _NAME_END_CHARACTERS - 1
+    return f"{text[:begin]}…{text[-_NAME_END_CHARACTERS:]}"
 
 
 def unwrap(estimator: Any) -> Any:

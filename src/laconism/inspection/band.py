@@ -21,7 +21,7 @@ from ._draw import (
 )
 
 # Standard deviations on each side of the mean.
-_WIDE = 2.0
+_BAND_DEVIATIONS = 2.0
 
 
 class RegressionBandDisplay:
@@ -186,7 +186,7 @@ class RegressionBandDisplay:
         """
         ax = new_axes(ax, self, (6.4, 4.4))
         self.ax_, self.figure_ = ax, ax.figure
-        low, high = self.mean - _WIDE * self.std, self.mean + _WIDE * self.std
+        low, high = self.mean - _BAND_DEVIATIONS * self.std, self.mean + _BAND_DEVIATIONS * self.std
         self.band_ = ax.fill_between(
             self.x, low, high, facecolor="#d4e1ee", edgecolor=FIRST, linewidth=0.6, label="± 2 std"
         )

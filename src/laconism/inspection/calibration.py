@@ -13,7 +13,7 @@ from .._protocols import Array, Index
 from ._draw import ASIDE, FIRST, brief, last_step, legend_below, need, new_axes, panels
 
 # Two standard deviations of a normal distribution: the error bars of everything here.
-_COVERAGE = 0.9545
+_ERROR_BAR_COVERAGE = 0.9545
 
 
 class CalibrationDisplay:
@@ -165,7 +165,7 @@ class CalibrationDisplay:
         counts = np.bincount(which, minlength=n_bins)
         hits = np.bincount(which, weights=happened, minlength=n_bins)
         some = np.where(counts > 0, counts, np.nan)
-        tail = (1 - _COVERAGE) / 2
+        tail = (1 - _ERROR_BAR_COVERAGE) / 2
         low = np.where(hits > 0, beta.ppf(tail, hits, some - hits + 1), 0.0)
         high = np.where(hits < counts, beta.ppf(1 - tail, hits + 1, some - hits), 1.0)
         display = cls(

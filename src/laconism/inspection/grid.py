@@ -11,9 +11,9 @@ from .._protocols import Array
 from ._draw import FILL, FIRST, last_step, need, new_axes, one_of, panels
 
 # Names along an axis are legible while there are no more of them than this.
-_MOST_NAMES = 25
+_MAX_LEGIBLE_NAMES = 25
 # Where the scale of blues begins: the first part of it cannot be told from paper.
-_PALEST = 0.18
+_PALEST_BLUE = 0.18
 
 
 class GridRelevanceDisplay:
@@ -148,7 +148,7 @@ class GridRelevanceDisplay:
         self.figure_ = ax.figure
         rows, columns = (np.arange(size) for size in self.weights.shape)
         # The least weight is a visible blue: only what is exactly zero is white.
-        shades = ListedColormap(colormaps["Blues"](np.linspace(_PALEST, 1.0, 256)))
+        shades = ListedColormap(colormaps["Blues"](np.linspace(_PALEST_BLUE, 1.0, 256)))
         some = np.ma.masked_equal(self.weights, 0.0)
         top = float(self.weights.max()) or 1.0
         self.mesh_ = self.ax_.pcolormesh(columns, rows, some, cmap=shades, vmin=0, vmax=top)
@@ -160,7 +160,7 @@ class GridRelevanceDisplay:
         self.column_bars_ = self.column_ax_.bar(columns, self.relevances[1], 0.8, **look)
         self.ax_.set(xlabel=self.labels[1], ylabel=self.labels[0])
         for axis, names in ((self.ax_.yaxis, self.names[0]), (self.ax_.xaxis, self.names[1])):
-            if names is not None and len(names) <= _MOST_NAMES:
+            if names is not None and len(names) <= _MAX_LEGIBLE_NAMES:
                 axis.set_ticks(np.arange(len(names)), [str(name) for name in names])
             else:
                 axis.set_major_locator(MaxNLocator(8, integer=True))

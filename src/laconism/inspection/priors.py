@@ -13,7 +13,7 @@ from ..priors import REGISTRY, Prior
 from ._draw import ASIDE, STYLES, legend_below, new_axes, style
 
 # Weights at which a rule is known before it is interpolated: fine enough for five digits.
-_KNOTS = 20_001
+_N_KNOTS = 20_001
 
 
 class PriorDisplay:
@@ -152,7 +152,7 @@ def shrink(prior: Prior, estimate: Array) -> Array:
     ndarray of the same shape
     """
     size = np.abs(np.asarray(estimate, dtype=float))
-    w = np.concatenate([[0.0], np.geomspace(1e-8, 1.0, _KNOTS) * (1 + size.max(initial=0.0))])
+    w = np.concatenate([[0.0], np.geomspace(1e-8, 1.0, _N_KNOTS) * (1 + size.max(initial=0.0))])
     belongs = w.copy()
     with np.errstate(divide="ignore", over="ignore"):
         belongs[1:] += w[1:] / prior.variance(w[1:] ** 2)

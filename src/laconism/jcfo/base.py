@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.feature_selection import SelectorMixin
 
 from ..model.callbacks import begin_reports
 from ..model.kernel_model import KernelModel
@@ -32,6 +31,8 @@ class JCFOBase(KernelModel):
     standardize: bool
     penalize_intercept: Any
     random_state: Any
+
+    _kernel_selects_features = True
 
     def _own_rules(self) -> dict[str, tuple[bool, str]]:
         return joint_rules(self, classifies=self._task.classifies)
@@ -76,10 +77,3 @@ class JCFOBase(KernelModel):
             problem, n_scales = prepared.problems[0], int(np.count_nonzero(scales))
             rows = (prepared.X, problem.targets[0], problem.weight)
             self.noise_variance_ = self._noise_variance(*rows, columns.bases[0], n_scales)
-
-    # A joint model selects features although it has a kernel.
-    transform = SelectorMixin.transform
-    fit_transform = SelectorMixin.fit_transform
-    inverse_transform = SelectorMixin.inverse_transform
-    get_support = SelectorMixin.get_support
-    get_feature_names_out = SelectorMixin.get_feature_names_out

@@ -24,7 +24,7 @@ from .validation import ROWS, entries_once, naming_columns
 
 
 def _selects_features(estimator: Any) -> bool:
-    if getattr(estimator, "kernel", None) is not None and not estimator._on_features:
+    if not (estimator._on_features or estimator._kernel_selects_features):
         raise AttributeError(
             f"{type(estimator).__name__} selects features only with kernel=None; with a kernel it "
             "selects rows, see relevance_."
@@ -48,6 +48,8 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _precomputed(self) -> bool:
         kernel = getattr(self, "kernel", None)
         return isinstance(kernel, str) and kernel == "precomputed"
+
+    _kernel_selects_features = False  # whether a model with a kernel selects features too
 
     @property
     def _on_features(self) -> bool:
