@@ -16,7 +16,7 @@ class RVMClassifier(BinaryPredictions, RVMBase):
     precisions are those under which the labels are most probable. Most become infinite: what is left
     are the relevance vectors. Probabilities are integrated over the posterior of their weights. Vectors
     that together do not raise the evidence by a nat each, Akaike's price of a fitted precision, are no
-    better than chance: then there are none, and ``status_`` says so (not with ``"variational"``).
+    better than chance: then there are none, and ``status_`` reports it (not with ``"variational"``).
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class RVMClassifier(BinaryPredictions, RVMBase):
     shape, rate : float, default=1e-12
         Of the gamma hyper-prior of ``"variational"``, ``rate`` in units that the data set.
     max_iter : int, default=1000
-        Most iterations.
+        Largest number of iterations.
     tol : float, default=1e-5
         An iteration that gains less than this many nats per observation is the last.
     rank_tol : float or "auto", default="auto"
@@ -54,7 +54,7 @@ class RVMClassifier(BinaryPredictions, RVMBase):
         this part of the largest: 1e-6 for ``"sequential"``, whose factors only choose, 1e-8 for the
         others, and 1e-10 up to 300 rows, except for ``"variational"``.
     max_rank : int, default=1000
-        Rank at which the factorisation stops all the same; ``status_`` says so.
+        Largest rank of the factorisation; ``status_`` reports if it was reached.
     class_weight : None, dict or "balanced", default=None
         Weights of the classes, multiplied with ``sample_weight``.
     n_jobs : int or None, default=None
@@ -168,14 +168,14 @@ class RVMRegressor(GaussianPredictions, RVMBase):
     solver : {"fast", "vb"}, default="fast"
         Of ``"variational"``.
     likelihood : {"gaussian", "student"} or Noise, default="gaussian"
-        ``"student"`` has heavy tails for a few wild targets: :class:`~laconism.likelihoods.Student`.
+        ``"student"`` has heavy tails for a few outliers: :class:`~laconism.likelihoods.Student`.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept; its prior is flat.
     shape, rate : float, default=1e-12
         Of the gamma hyper-prior of ``"variational"``, ``rate`` in units that the data set.
     max_iter : int, default=1000
-        Most iterations.
+        Largest number of iterations.
     tol : float, default=1e-5
         An iteration that gains less than this many nats per observation is the last.
     rank_tol : float or "auto", default="auto"
@@ -183,7 +183,7 @@ class RVMRegressor(GaussianPredictions, RVMBase):
         this part of the largest: 1e-6 for ``"sequential"``, whose factors only choose, 1e-8 for the
         others, and 1e-10 up to 300 rows, except for ``"variational"``.
     max_rank : int, default=1000
-        Rank at which the factorisation stops all the same; ``status_`` says so.
+        Largest rank of the factorisation; ``status_`` reports if it was reached.
     n_jobs : int or None, default=None
         Unused by a single output; here so that all estimators share it.
     callbacks : None, callable or list of callables, default=None
@@ -195,8 +195,7 @@ class RVMRegressor(GaussianPredictions, RVMBase):
         Weights of the features, or of the relevance vectors.
     intercept_ : float
     noise_variance_ : float
-        Variance of the noise; where parameters are many for the rows, at least what rows left out
-        ask for.
+        Variance of the noise; with many parameters for the rows, at least the leave-one-out estimate.
     relevance_, relevance_vectors_, n_relevant_, posteriors_, history_, status_, n_iter_
         As in :class:`RVMClassifier`.
 

@@ -37,14 +37,14 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
         ``"vb"`` is the paper's update; ``"fast"`` has the same fixed points and needs far fewer solves.
     likelihood : {"logistic", "probit"} or Binary, default="logistic"
         Distribution of the label, through its quadratic bound: Jaakkola and Jordan's. ``"probit"`` is
-        surer of classes that few samples show far apart: logistic curvature vanishes there, and leaves
-        the weights as uncertain as their prior.
+        more certain about classes that few samples separate widely: logistic curvature vanishes there,
+        and leaves the weights as uncertain as their prior.
     fit_intercept : bool, default=True
         Whether there is an intercept, outside the grid, with a flat prior.
     shape, rate : float, default=1e-12
         Of the gamma hyper-prior, ``rate`` in units that the data set.
     max_iter : int, default=1000
-        Most iterations.
+        Largest number of iterations.
     tol : float, default=1e-6
         An iteration that raises the bound by less than this many nats per observation is the last.
     class_weight : None, dict or "balanced", default=None
@@ -60,13 +60,13 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
     classes_ : ndarray of shape (n_classes,)
     grid_shape_ : tuple of int
     coef_ : ndarray of shape (1 or n_classes, M1, M2, ...)
-        Weights, zero where a slice is gone.
+        Weights, zero where a slice was pruned.
     intercept_ : ndarray of shape (1 or n_classes,)
     mode_relevance_ : list of ndarrays
         For each mode the effective number of parameters in every slice: what it contributes. With more
         than two classes one row per class.
     mode_precision_ : list of ndarrays
-        For each mode the expected precisions; infinite where a slice is gone. Under ``"product"`` a
+        For each mode the expected precisions; infinite where a slice was pruned. Under ``"product"`` a
         factor can move from one mode to another, so compare them within a mode only.
     relevance_ : ndarray
         Flat indices of the weights that were kept.
@@ -153,14 +153,14 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
     solver : {"fast", "vb"}, default="fast"
         ``"vb"`` is the paper's update; ``"fast"`` has the same fixed points and needs far fewer solves.
     likelihood : {"gaussian", "student"} or Noise, default="gaussian"
-        ``"student"`` has heavy tails for a few wild targets: :class:`~laconism.likelihoods.Student`.
+        ``"student"`` has heavy tails for a few outliers: :class:`~laconism.likelihoods.Student`.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept, outside the grid, with a flat prior.
     shape, rate : float, default=1e-12
         Of the gamma hyper-prior, ``rate`` in units that the data set.
     max_iter : int, default=1000
-        Most iterations.
+        Largest number of iterations.
     tol : float, default=1e-6
         An iteration that raises the bound by less than this many nats per observation is the last.
     n_jobs : int or None, default=None
@@ -173,15 +173,14 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
     ----------
     grid_shape_ : tuple of int
     coef_ : ndarray of shape grid_shape
-        Weights, zero where a slice is gone.
+        Weights, zero where a slice was pruned.
     intercept_ : float
     noise_variance_ : float
-        Variance of the noise; where parameters are many for the rows, at least what rows left out
-        ask for.
+        Variance of the noise; with many parameters for the rows, at least the leave-one-out estimate.
     mode_relevance_ : list of ndarrays
         For each mode the effective number of parameters in every slice: what it contributes.
     mode_precision_ : list of ndarrays
-        For each mode the expected precisions; infinite where a slice is gone. Under ``"product"`` a
+        For each mode the expected precisions; infinite where a slice was pruned. Under ``"product"`` a
         factor can move from one mode to another, so compare them within a mode only.
     relevance_ : ndarray
         Flat indices of the weights that were kept.
