@@ -10,11 +10,9 @@ from scipy.special import gammaln
 from ..linalg import ridge
 from ..model.tasks import FitData
 from ..solvers.problem import floor_curvature
-from .design import PreparedDesign
-from .prior import has_free_intercept
 
 
-def log_evidence(model: Any, fit_data: FitData, prepared: PreparedDesign) -> float:
+def log_evidence(model: Any, fit_data: FitData, prepared: Any) -> float:
     r"""Return Laplace's log evidence of the kept columns, less the logarithm of the number of such sets.
 
     :math:`\log p(y \mid w) + \sum_j\log p(w_j) + \tfrac k2\log 2\pi - \tfrac12\log|H| -
@@ -37,8 +35,9 @@ def log_evidence(model: Any, fit_data: FitData, prepared: PreparedDesign) -> flo
         f = design.matvec(w) + b
         log_p, _, curvature = likelihood.evaluate(y, f)
         r = fit_data.weight * floor_curvature(curvature)
+        free = bool(model.fit_intercept and not model.penalize_intercept)
         variance = prior.variance(w**2)
-        solution = ridge(design, r, f, variance, intercept=has_free_intercept(model))
+        solution = ridge(design, r, f, variance, intercept=free)
         p, k = prepared.n_columns, w.size
         n_subsets = gammaln(p + 1) - gammaln(k + 1) - gammaln(p - k + 1) if k <= p else 0.0
         volume = 0.5 * (k * np.log(2 * np.pi) + np.sum(np.log(variance)) - solution.log_det)
