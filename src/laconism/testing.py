@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from . import likelihoods, priors
 from ._protocols import Array, Design
 from .design import DenseDesign
 from .kernels import Kernel
-from .likelihoods import Binary, Likelihood, Logistic, Probit, Student
-from .likelihoods import Gaussian as GaussianNoise
-from .priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, Prior, StudentT
+from .likelihoods import Binary, Likelihood
+from .priors import Prior
 from .solvers import Problem, Solver, State, choose_solver, solve
 
 __all__ = ["check_design", "check_kernel", "check_likelihood", "check_prior", "check_solver"]
@@ -331,8 +331,16 @@ def check_solver(solver: Solver) -> None:
     >>> from laconism.testing import check_solver
     >>> check_solver(Newton())
     """
-    smooth: list[Prior] = [Gaussian(width=2.0), StudentT(a=0.5, b=0.1), GeneralizedGaussian(1.5, 1.0)]
-    sparse: list[Prior] = [Laplace(rate=3.0), Jeffreys(strength=1.0), GeneralizedGaussian(0.5, 1.0)]
+    smooth: list[Prior] = [
+        priors.Gaussian(width=2.0),
+        priors.StudentT(a=0.5, b=0.1),
+        priors.GeneralizedGaussian(1.5, 1.0),
+    ]
+    sparse: list[Prior] = [
+        priors.Laplace(rate=3.0),
+        priors.Jeffreys(strength=1.0),
+        priors.GeneralizedGaussian(0.5, 1.0),
+    ]
     accepted = 0
     for prior in smooth + sparse:
         try:
@@ -340,7 +348,12 @@ def check_solver(solver: Solver) -> None:
         except ValueError:  # the solver's own way to say: not this prior
             continue
         accepted += 1
-        for likelihood in (GaussianNoise(), Probit(), Logistic(), Student()):
+        for likelihood in (
+            likelihoods.Gaussian(),
+            likelihoods.Probit(),
+            likelihoods.Logistic(),
+            likelihoods.Student(),
+        ):
             _check_answer(chosen, prior, likelihood, False)
             _check_answer(chosen, prior, likelihood, True)
     _demand(accepted > 0, solver, "it accepts none of the priors")

@@ -6,6 +6,7 @@
 - ``em``, ``newton``, ``proximal``: the solvers; ``accelerated``: extrapolation of any of them.
 - ``choose``: which solver for which prior.
 - ``ridge_starts``: starts by one ridge problem; ``starts``: by the lasso or the maximum likelihood.
+- ``selection``: from a problem to the selected columns: solve, exchange, refit.
 - ``exchange``: kept kernels are exchanged for better ones.
 - ``intercept``: whether a kernel classifier needs an intercept.
 - ``learnt_scale``: a prior whose scale is learnt with the weights.
