@@ -1,6 +1,6 @@
 """Kernels: positive semi-definite functions of two points.
 
-- ``_base``: the base class, sums and products.
+- ``base``: the base class, sums and products.
 - ``_families``: kernels of the distance and of the inner product.
 - ``_pairwise``: distances and inner products of rows, dense or sparse, without overflow.
 - ``linear``, ``polynomial``, ``rbf``, ``matern``: the kernels.
@@ -8,9 +8,9 @@
 - ``_resolve``: from what a user writes as ``kernel=`` to a kernel.
 """
 
-from ._base import Kernel, Product, Sum
 from ._families import DotProduct, Stationary
 from ._resolve import REGISTRY, resolve_kernel
+from .base import Kernel, Product, Sum
 from .callable import FunctionKernel
 from .linear import Linear
 from .matern import Matern

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._protocols import Array
-from ._base import REMEDY, Kernel
 from ._pairwise import (
     as_float,
     as_pair,
@@ -19,6 +18,7 @@ from ._pairwise import (
     squared_distances,
     squared_norms,
 )
+from .base import REMEDY, Kernel
 
 
 class Stationary(Kernel):

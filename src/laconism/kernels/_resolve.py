@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import clone
 
 from .._component import unknown
-from ._base import Kernel
+from .base import Kernel
 from .callable import FunctionKernel
 from .linear import Linear
 from .matern import Matern

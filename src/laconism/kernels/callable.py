@@ -9,8 +9,8 @@ import numpy as np
 
 from .._component import require
 from .._protocols import Array
-from ._base import Kernel
 from ._pairwise import is_sparse
+from .base import Kernel
 
 # Rows per call of diag: n / 64 calls instead of n, for 64 n kernel values instead of n.
 DIAGONAL_BLOCK_ROWS = 64
