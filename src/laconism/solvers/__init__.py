@@ -9,6 +9,7 @@
 - ``selection``: from a problem to the selected columns: solve, exchange, refit.
 - ``exchange``: kept kernels are exchanged for better ones.
 - ``intercept``: whether a kernel classifier needs an intercept.
+- ``selection``: solve, exchange and refit, for one prior and one problem.
 - ``learnt_scale``: a prior whose scale is learnt with the weights.
 - ``refit_selected``: the selected columns are refitted without the shrinkage of the search.
 """
