@@ -83,8 +83,8 @@ def variants(kind):
             continue  # nor do labels know how precisions are combined
         if not set(extra) <= set(accepted):
             continue
-        if all(accepted[name].default == value for name, value in extra.items()):
-            continue  # that is the default, and checked already
+        if all(accepted[name].default in (value, "auto") for name, value in extra.items()):
+            continue  # that is the default, or what it tries first, and checked already
         yield kind(**extra, **few_steps(kind, extra))
 
 

@@ -7,26 +7,19 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from ..design import Built
 from ..linalg import ridge
 from ..model.tasks import FitData
 from ..solvers.problem import floor_curvature
 
 
-<<<<<<< HEAD
 def log_evidence(model: Any, fit_data: FitData, prepared: Any) -> float:
-=======
-def log_evidence(
-    model: Any, fit_data: FitData, built: Built, n_columns: int, *, intercept: bool
-) -> float:
->>>>>>> 9f10d45 (Evidence of a candidate takes a design, not a prepared one: chains of at most twelve)
     r"""Return Laplace's log evidence of the kept columns, less the logarithm of the number of such sets.
 
     :math:`\log p(y \mid w) + \sum_j\log p(w_j) + \tfrac k2\log 2\pi - \tfrac12\log|H| -
     \log\binom pk`, with :math:`H = \Phi^T R\Phi + V^{-1}` of the touching Gaussians. A flat intercept
     is the same for all and left out.
     """
-    total = 0.0
+    total, built = 0.0, prepared.built
     outputs = zip(
         fit_data.targets,
         model.posteriors_,
@@ -44,13 +37,8 @@ def log_evidence(
         r = fit_data.weight * floor_curvature(curvature)
         free = bool(model.fit_intercept and not model.penalize_intercept)
         variance = prior.variance(w**2)
-<<<<<<< HEAD
         solution = ridge(design, r, f, variance, intercept=free)
         p, k = prepared.n_columns, w.size
-=======
-        solution = ridge(design, r, f, variance, intercept=intercept)
-        p, k = n_columns, w.size
->>>>>>> 9f10d45 (Evidence of a candidate takes a design, not a prepared one: chains of at most twelve)
         n_subsets = gammaln(p + 1) - gammaln(k + 1) - gammaln(p - k + 1) if k <= p else 0.0
         volume = 0.5 * (k * np.log(2 * np.pi) + np.sum(np.log(variance)) - solution.log_det)
         total += float(fit_data.weight @ log_p + prior.log_density(w) + volume - n_subsets)

@@ -21,7 +21,6 @@ from ..solvers import Proximal
 from .candidates import SparseCandidate
 from .design import PreparedDesign, prepare_design
 from .evidence import log_evidence
-from .prior import has_free_intercept
 
 # Precision of a candidate's fit, far below the differences between folds.
 _TOL_NATS_PER_ROW = 1e-4
@@ -75,8 +74,7 @@ def try_by_evidence(
     for prior in priors:
         _solve(model, fit_data, prepared, prior, [])
         fitted = time.perf_counter()
-        free = has_free_intercept(model)
-        value = log_evidence(model, fit_data, *prepared, intercept=free) / float(fit_data.weight.sum())
+        value = log_evidence(model, fit_data, prepared) / float(fit_data.weight.sum())
         now = time.perf_counter()
         trials.append([Trial(value, model.n_relevant_, fitted - began, now - fitted)])
         began = now
