@@ -92,7 +92,7 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
     reference_ : list of Reference
         The dense model of each output (a sparse one where ``kernel=None``, features are many for their
         rows, and that predicts better); ``reference_[0].latent(X)`` is its latent's mean and variance,
-        ``mean_scale`` the factor by which rows left out ask for more (or less) confidence.
+        ``mean_scale`` the factor of its mean that calibrates it on left-out rows.
     coupling_ : float
         Of more than two classes: from the probabilities p of each against the rest come those of all,
         in proportion to ``p / (1 - p) ** coupling_``. Rows left out choose it.

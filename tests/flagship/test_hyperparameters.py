@@ -1,0 +1,177 @@
+"""Width, weights of features, rows of the search, squashed features."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import multivariate_normal
+from sklearn.datasets import (
+    make_friedman1,
+)
+from sklearn.metrics import log_loss
+
+from flagship_cases import both, data, nats, root_mean_square, says
+from laconism import LaconicClassifier, LaconicRegressor
+from laconism.flagship import path as _path
+from laconism.flagship import projection, references
+from laconism.flagship.ard import ARDEvidence
+from laconism.flagship.kernel_family import KernelFamily, ReferenceFeatures, weighted_quartiles
+from laconism.flagship.search import HyperparameterSearch, search_rows
+from laconism.likelihoods import Gaussian
+
+
+def searching(X, y, weight, intercept, theta):
+    family = KernelFamily.of("rbf", 3, 1.0, None, X, weight)
+    features = ReferenceFeatures(family, 1000)
+    return HyperparameterSearch(features, True, X, [y], weight, Gaussian(), intercept, theta)
+
+
+def test_weights_of_features_are_judged_by_the_evidence():
+    """Up to a constant it is the density of the targets at the best noise, a constant added."""
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(12, 3)) * [1.0, 5.0, 0.1], np.ones(12)
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=12)
+
+    def theirs(theta, ratio):
+        K = np.exp(-0.5 * cdist(*2 * [X * np.sqrt(theta) / X.std(axis=0)], "sqeuclidean") / 3)
+        cov = ratio * K + np.eye(12)
+        best = y @ np.linalg.solve(cov, y) / 12
+        return multivariate_normal(np.zeros(12), best * cov).logpdf(y)
+
+    evidence = ARDEvidence(searching(X, y, weight, False, np.ones(3)), 0)
+    points = [(np.array([1.0, 0.5, 1.5]), 3.0), (np.array([2.0, 0.0, 0.1]), 30.0)]
+    ours = [evidence.value(*point)[0] for point in points]
+    np.testing.assert_allclose(np.diff(ours), np.diff([theirs(*point) for point in points]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_slopes_of_the_evidence_are_its_differences(intercept):
+    rng = np.random.default_rng(1)
+    X, weight = rng.normal(size=(15, 3)) * [1.0, 5.0, 0.1], rng.uniform(0.5, 2.0, size=15)
+    y = 3 + np.sin(X[:, 0]) + 0.1 * rng.normal(size=15)
+    evidence, h = ARDEvidence(searching(X, y, weight, intercept, np.ones(3)), 1), 1e-5
+    theta, ratio = np.array([1.0, 0.5, 1.5]), 3.0
+    _, slopes, slope = evidence.value(theta, ratio)
+    for k, step in enumerate(h * np.eye(3)):
+        up, down = (evidence.value(theta + sign * step, ratio)[0] for sign in (1, -1))
+        np.testing.assert_allclose(slopes[k], (up - down) / (2 * h), rtol=1e-5)
+    up, down = (evidence.value(theta, ratio * np.exp(sign * h))[0] for sign in (1, -1))
+    np.testing.assert_allclose(slope, (up - down) / (2 * h), rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_features_that_say_nothing_weigh_nothing(seed):
+    """By one step along the slopes of the latent the errors were .84 and, unweighed, 1.75."""
+    X, y = make_friedman1(200, noise=1.0, random_state=seed)
+    new_X, f = make_friedman1(500, noise=0.0, random_state=100 + seed)
+    model = LaconicRegressor().fit(X, y)
+    assert root_mean_square(model.predict(new_X) - f) < 0.75
+    assert model.feature_scales_[5:].max() < 0.02
+    assert model.feature_scales_[:2].min() > 2
+    np.testing.assert_allclose(model.feature_scales_.mean(), 1.0)
+
+
+def test_a_search_on_few_rows_has_them_all():
+    for rows in search_rows(np.random.default_rng(0).normal(size=(300, 3)), 1):
+        assert set(rows) == set(range(300))
+
+
+def test_a_search_ends_with_more_rows_and_takes_fewer_for_many_classes():
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    few, more = search_rows(X, 1)
+    assert few.size < more.size < len(X)
+    fewer, less = search_rows(X, 24)
+    assert fewer.size < few.size < less.size < more.size
+    order = np.random.default_rng(1).permutation(len(X))
+    assert (order[search_rows(X[order], 1)[0]] == few).all()
+
+
+def test_the_more_rows_the_narrower_the_kernel():
+    """What 600 rows cannot resolve: on all of them the width would be that of the noise's average."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(3000, 2))
+    y = np.sin(9 * X[:, 0]) * np.cos(7 * X[:, 1]) + rng.normal(size=3000)
+    coarse = LaconicRegressor().fit(X[:600], y[:600])
+    fine = LaconicRegressor().fit(X, y)
+    Z = rng.uniform(-1, 1, size=(2000, 2))
+    truth = np.sin(9 * Z[:, 0]) * np.cos(7 * Z[:, 1])
+    rest = [np.mean((model.predict(Z) - truth) ** 2) for model in (coarse, fine)]
+    assert rest[1] < 0.4 * rest[0]
+    assert fine.n_relevant_ > 64 or fine.path_[-1].nats <= fine.tolerance_
+
+
+@both
+def test_many_rows_are_judged_by_some_and_spanned_by_few(kind, monkeypatch):
+    """What is done with many rows, done with few of them: a little more is needed to say the same."""
+    X, y = data(kind, 400)
+    whole = kind(gamma=0.5).fit(X, y)
+    monkeypatch.setattr(_path, "_MAX_EVALUATION_ROWS", 200)
+    monkeypatch.setattr(references, "_MAX_FACTOR_ENTRIES", 1000)
+    monkeypatch.setattr(projection, "_TALL_EXTRA_ROWS", 10)
+    model = kind(gamma=0.5).fit(X, y)
+    assert model._built.basis.n_columns < 200
+    assert abs(model.n_relevant_ - whole.n_relevant_) <= 0.25 * whole.n_relevant_
+    np.testing.assert_array_equal(model.relevance_vectors_, X[model.relevance_])
+    np.testing.assert_array_equal(says(model.slim(), X), says(model, X))
+    judges = _path.evaluation_rows(whole.reference_[0].m)
+    assert judges.size == 200
+    np.testing.assert_allclose(nats(model)[:3], nats(whole)[:3], rtol=0.2)
+    away = says(model, X) - says(whole, X)
+    assert np.sqrt((away**2).mean()) < 0.03 * says(whole, X)[:, 0].std() + 0.01
+
+
+def long_tails(n=200, seed=0):
+    """Return rows of which a few are far away, whose class is told by the order of their features."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_cauchy(size=(n, 3))
+    f = 2 * np.tanh(X[:, 0]) - 1.5 * np.tanh(X[:, 1])
+    return X, (f + 0.4 * rng.logistic(size=n) > 0).astype(int)
+
+
+def test_features_with_long_tails_are_squashed():
+    (X, y), (X_new, y_new) = long_tails(), long_tails(1000, 1)
+    model = LaconicClassifier().fit(X, y)
+    assert model.kernel_.spread is not None
+    # The features are seen as they would be if one unit had been as far as another.
+    by_hand = LaconicClassifier().fit(np.arcsinh(X), y)
+    nats, expected = (
+        log_loss(y_new, fitted.predict_proba(rows))
+        for fitted, rows in ((model, X_new), (by_hand, np.arcsinh(X_new)))
+    )
+    assert nats < expected + 0.03
+
+
+def test_squashed_features_have_no_units_and_weights_are_repeated_rows():
+    X, y = long_tails()
+    matrices = []
+    for rows in (X, X * [1e-3, -1.0, 1e4] + [1.0, 2.0, -3.0]):
+        family = KernelFamily.of("rbf", 3, 1.0, None, rows, np.ones(y.size)).squashed(
+            rows, np.ones(y.size)
+        )
+        matrices.append(family.kernel_at(0.0, np.ones(3))(rows, rows))
+    np.testing.assert_allclose(*matrices, atol=1e-8)
+    times = np.random.default_rng(2).integers(0, 3, size=y.size)
+    weighted = LaconicClassifier().fit(X, y, sample_weight=times)
+    repeated = LaconicClassifier().fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    assert weighted.kernel_.spread is not None
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+
+
+def test_features_without_long_tails_are_not_squashed():
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(150, 3))
+    rare = np.column_stack([normal, np.arange(150) < 2])  # far away, but one value like another
+    for X in (normal, rare):
+        family = KernelFamily.of("rbf", 3, 1.0, None, X, np.ones(150))
+        assert family.squashed(X, np.ones(150)) is None
+    X = np.exp(2 * rare)
+    assert KernelFamily.of("rbf", 3, 1.0, None, X, np.ones(150)).squashed(X, np.ones(150)) is not None
+
+
+def test_quartiles_of_rows_with_weights_are_those_of_repeated_rows():
+    rng = np.random.default_rng(0)
+    X, times = rng.integers(0, 9, size=(40, 5)).astype(float), rng.integers(1, 4, size=40)
+    found = weighted_quartiles(X, times.astype(float))
+    expected = np.quantile(
+        np.repeat(X, times, axis=0), [0.25, 0.5, 0.75], axis=0, method="averaged_inverted_cdf"
+    )
+    np.testing.assert_array_equal(np.stack(found), expected)
