@@ -164,7 +164,7 @@ def test_two_features_that_matter_only_together_are_found(seed):
 
 def test_classes_share_their_features_or_do_not():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 6))
+    X = rng.normal(size=(120, 6))
     y = np.where(X[:, 4] > 0.7, 2, np.where(X[:, 1] > 0.3, 1, 0))
     shared = JCFOClassifier(selection_rate="auto").fit(X, y)
     own = JCFOClassifier(selection_rate="auto", share_features=False).fit(X, y)

@@ -53,12 +53,10 @@ def test_results_are_laid_out_as_users_know_them(fitted):
     assert fitted.best_estimator_.get_params()["weight_rate"] == fitted.best_params_["weight_rate"]
 
 
-def test_within_one_standard_error_the_fewest_features_win(data):
-    X, y = data
-    best = JCFOClassifierCV(**SMALL, one_standard_error=False).fit(X, y)
-    few = JCFOClassifierCV(**SMALL).fit(X, y)
-    features = few.cv_results_["mean_n_features"]
-    assert features[few.best_index_] <= features[best.best_index_]
+def test_within_one_standard_error_the_fewest_features_win(data, fitted):
+    best = JCFOClassifierCV(**SMALL, one_standard_error=False).fit(*data)
+    features = fitted.cv_results_["mean_n_features"]
+    assert features[fitted.best_index_] <= features[best.best_index_]
     assert best.cv_results_["rank_test_score"][best.best_index_] == 1
 
 
