@@ -314,7 +314,7 @@ def check_kernel(kernel: Kernel, n_features: int = 3) -> None:
 
 
 def check_solver(solver: Solver) -> None:
-    """Check that a solver climbs, and that the slope is zero where it stops.
+    """Check that a solver ascends, and that the slope is zero where it stops.
 
     A small problem is solved for each likelihood and each prior that the solver accepts, with and
     without a free intercept. No step lowers the objective; at the answer the slope of the

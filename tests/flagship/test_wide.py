@@ -55,7 +55,7 @@ def test_what_all_features_say_is_said_by_many(many):
     assert log_loss(model.with_kernels(64), X, y) > reference + 0.1
     said = model._paths[0].with_selected(0).message(64, "features", 0.002, 0.0)
     assert said.startswith("64 features lose")
-    assert said.endswith("Rows left out do not clearly ask for more features.")
+    assert said.endswith("Cross-validation does not clearly prefer more features.")
 
 
 def test_few_features_that_say_all_stay_few():

@@ -1120,7 +1120,9 @@ def test_a_regression_that_passes_through_the_data_says_so():
     y = X[:, 0] + rng.normal(size=40)
     narrow = SparseBayesRegressor(kernel="rbf", solver="em").fit(X, y)
     assert narrow.n_relevant_ > 20
-    assert "its error bars are those of leave-one-out residuals: try LaconicRegressor" in str(narrow.status_)
+    assert "its error bars are those of leave-one-out residuals: try LaconicRegressor" in str(
+        narrow.status_
+    )
     assert "error bars" not in str(SparseBayesRegressor().fit(X, y).status_)
     few = SparseBayesRegressor(kernel="rbf").fit(X[:, :1], y)
     assert "error bars" not in str(few.status_)

@@ -148,7 +148,7 @@ def compare(
 def _those_that_end(
     entered: list[Contender], rows: int, max_rows: int | None, terminal: Terminal
 ) -> list[Contender]:
-    """Leave out whom so many rows are too many for, and say who is trained on fewer."""
+    """Leave out models for which the rows are too many, and say which are trained on fewer."""
     used = min(rows, max_rows or rows)
     late = [contender for contender in entered if contender.most and used > contender.most]
     for contender in late:

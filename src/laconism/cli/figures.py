@@ -204,7 +204,7 @@ def convergence(history: Any) -> str:
 
 
 def _some(n: int) -> Any:
-    """Return at most so many rows that a page can hold them."""
+    """Return all rows, or as many at random as a page can hold."""
     return (
         np.arange(n) if n <= _MAX_DOTS else np.random.default_rng(0).choice(n, _MAX_DOTS, replace=False)
     )

@@ -53,7 +53,7 @@ def load_lfw_pairs(*, one_shot: int | None = None, per_fold: int | None = None) 
         A fold whose images are the negative set of the one-shot similarity [2]_, which adds eight rows
         to the tables. Pairs of that fold should not be used for anything else.
     per_fold : int or None, default=None
-        So many pairs of each fold, at even steps; ``None`` is all of them, 600.
+        The number of pairs of each fold, at even steps; ``None`` is all of them, 600.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def load_lfw_pairs(*, one_shot: int | None = None, per_fold: int | None = None) 
 
 
 def _at_even_steps(folds: NDArray[np.int64], per_fold: int | None) -> NDArray[np.intp]:
-    """Return so many rows of each fold, ascending."""
+    """Return this number of rows of each fold, ascending."""
     if per_fold is None:
         return np.arange(folds.size)
     members = [np.flatnonzero(folds == fold) for fold in np.unique(folds)]

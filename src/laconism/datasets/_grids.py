@@ -183,7 +183,7 @@ def make_grid(
 
 
 def _slices(which: Any, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the indices that are meant: so many at random, or the given ones."""
+    """Return the indices that are meant: this number at random, or the given ones."""
     if np.ndim(which) == 0:
         count = index(which)
         if not 1 <= count <= size:

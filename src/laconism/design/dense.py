@@ -12,7 +12,7 @@ from ._memory import GramMemory
 
 
 def is_everything(index: Index, size: int) -> bool:
-    """Whether this index names all of so many columns in their order."""
+    """Whether this index is all columns in their order."""
     return index.size == size and bool(np.array_equal(index, np.arange(size)))
 
 

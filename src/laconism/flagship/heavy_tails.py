@@ -14,7 +14,7 @@ from .reference import Reference
 from .rules import HEAVY_TAILS, OUTLIER_NATS_PER_ROW
 from .tasks import NOISE_FLOOR_FRACTION, ProjectionTask
 
-_TRY_STUDENT = " A few targets are far from what the others say: try likelihood='student'."
+_TRY_STUDENT = " A few targets have much larger errors than the others: try likelihood='student'."
 
 
 def heavy_tail_gain(reference: Reference, y: Array, weight: Array) -> float:

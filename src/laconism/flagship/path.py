@@ -74,13 +74,13 @@ class Path:
         lost, count = self.nats[step], self.columns[step].size
         who = f"{count} {kind} lose" if count != 1 else f"1 {kind.removesuffix('s')} loses"
         text = (
-            f"{who} {lost:.2g} nats per observation of what the reference says "
+            f"{who} {lost:.2g} nats per observation relative to the reference "
             f"(tolerance {tolerance:.2g})."
         )
         if lost <= tolerance or self.select(tolerance, price) != step:  # a user chose another size
             return text
         if self.selected is not None:
-            return text + f" Rows left out do not clearly ask for more {kind}."
+            return text + f" Cross-validation does not clearly prefer more {kind}."
         more = " More would be needed: raise max_kernels or tolerance."
         return text + (f" No larger set of {kind} comes closer." if self.complete else more)
 

@@ -296,7 +296,7 @@ def _codes(y: Any, classes: Any, count: int) -> Any:
         raise ValueError(
             f"y must have one label for each of the {count} rows, got shape {labels.shape}."
         )
-    strange = np.setdiff1d(labels, classes)
-    if strange.size:
-        raise ValueError(f"y has the label {strange[0]!r}, which the model has not seen.")
+    unknown = np.setdiff1d(labels, classes)
+    if unknown.size:
+        raise ValueError(f"y has the label {unknown[0]!r}, which the model has not seen.")
     return np.searchsorted(classes, labels)

@@ -14,7 +14,7 @@ from ._draw import last_step, legend, need, new_axes, panels, style
 class ConvergenceDisplay:
     """Objective and number of active columns at each iteration of a fit.
 
-    Use :meth:`from_estimator` to create one. The objective is what the fit climbs: a penalised log
+    Use :meth:`from_estimator` to create one. The objective is what the fit maximises: a penalised log
     likelihood, the evidence, or a bound on it; for a flagship it is minus the nats lost.
 
     Parameters

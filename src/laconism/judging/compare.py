@@ -55,5 +55,5 @@ class Rule:
         return gain > self.nats
 
     def times(self, factor: float) -> Rule:
-        """Return the rule for a score that is a sum of so many scores."""
+        """Return the rule for a score that is the sum of this number of scores."""
         return Rule(self.nats * factor, self.errors)

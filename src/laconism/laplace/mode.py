@@ -66,7 +66,7 @@ class Mode:
 
     @property
     def noise_unidentified(self) -> bool:
-        """Whether the effective parameters are so many that residuals do not estimate the noise.
+        """Whether there are too many effective parameters for residuals to estimate the noise.
 
         Kernels on all rows can interpolate the targets. With more than half as many effective
         parameters as observations the evidence of less noise still rises while predictions get worse.

@@ -106,7 +106,7 @@ def fit_shared(
 
 
 def row_products(design: Design) -> Array | None:
-    """Return ``Phi Phi'`` if there are so many columns that solving from it is faster."""
+    """Return ``Phi Phi'`` if there are enough columns that solving from it is faster."""
     n, p = design.shape
     if p <= _MAX_COLUMNS_PER_ROW * n:
         return None

@@ -271,7 +271,7 @@ def _best_df(q: Array, share: Array, start: float, ends: tuple[float, float]) ->
         df = float(np.exp(log_df))
         best = _best_scale(q, share, df, scale)
         if best <= 0:
-            return 1.0  # with so many residuals of zero: towards where it has a scale
+            return 1.0  # most residuals are zero: towards where it has a scale
         scale = best
         away = q / (df * best)
         level = digamma((df + 1) / 2) - digamma(df / 2) - 1 / df

@@ -50,7 +50,7 @@ class SparseBayesClassifierCV(ClassifierMixin, ClassifierSearch, SparseBayesSear
         as they are, as ``GridSearchCV`` does.
     criterion : {"cv", "evidence"}, default="cv"
         ``"evidence"`` fits each candidate once, on all rows, and takes the one with the largest
-        Laplace evidence less the logarithm of the number of ways to choose so many columns. With
+        Laplace evidence less the logarithm of the number of sets of this size. With
         ``kernel=None`` only: for kernels it is known to choose too few.
     one_standard_error : bool, default=False
         Take the sparsest candidate within one standard error of the best, be it features or kernels.
