@@ -16,7 +16,7 @@ from .tasks import REFERENCE_NOISES
 
 
 class LaconicModel(PathModel):
-    """A flagship, for labels or for values."""
+    """What the flagship classifier and regressor share."""
 
     tolerance: Any
     weigh_features: bool
@@ -41,67 +41,77 @@ class LaconicModel(PathModel):
 
 
 class LaconicClassifier(BinaryPredictions, LaconicModel):
-    r"""A classifier without decisions to make: as good as a Gaussian process, with a handful of kernels.
+    r"""Classifier that needs no tuning: a Gaussian process, projected onto a few kernels.
 
-    First a dense *reference* is fitted: a Gaussian process, or a kernel on every row with one precision
-    for all weights where that is clearly better. The precision, the width of the kernel and what each
-    feature counts in it are chosen by how well rows are predicted that were left out; probabilities are
-    integrated over the posterior. Then it is *projected*: the fewest kernels whose probabilities stay
-    within ``tolerance`` nats per observation of the reference's. Features are standardised inside; the
-    rbf and Matern kernels see them squashed, ``asinh((x - median) / spread)``, if some have long tails
-    and rows left out clearly ask for it (``kernel_.spread``).
+    The fit has two steps. First a dense *reference* is fitted: a Gaussian process, or a kernel on every
+    row with independent weights of one variance if that is clearly better. Its kernel width and
+    precision are chosen by the leave-one-out log density and the evidence. Then the reference is
+    *projected* onto the fewest kernels whose probabilities are within ``tolerance`` nats per observation
+    of its own. Probabilities are integrated over the posterior of the weights. *Clearly better* always
+    means that left-out rows are predicted better by more than chance explains.
+
+    Features are standardised inside. Features with long tails are squashed,
+    ``asinh((x - median) / spread)``, for the rbf and Matern kernels if that is clearly better
+    (``kernel_.spread``).
 
     Parameters
     ----------
     kernel : "auto", "rbf", "matern", "linear", "poly", None, Kernel or callable, default="auto"
-        ``None`` projects onto the features themselves. ``"auto"`` is the rbf kernel; on at most 600 rows
-        that are fewer than four for each feature it is ``None`` if that predicts rows left out clearly
-        better; with more features than rows, unless the kernel does.
+        ``None`` uses the features themselves instead of kernels. ``"auto"`` is the rbf kernel. On wide
+        data (at most 600 rows, and fewer than four for each feature) the features compete with it:
+        up to as many features as rows, they are taken if they are clearly better; with more features
+        than rows, the kernel is taken only if that is clearly better.
     gamma : float or "auto", default="auto"
-        Of the named kernels, on standardised features; ``"auto"`` finds it.
+        Parameter of the named kernels, on standardised features. ``"auto"`` searches for it.
     tolerance : float or "auto", default="auto"
-        What the sparse model may lose: the mean Kullback-Leibler divergence between its probabilities
-        and the reference's, in nats per observation; the fewest kernels within it are taken. ``"auto"``
-        is 0.004, and beyond that as many kernels as win another 0.0002 each; of features, 0.002.
+        Largest loss of the sparse model: the mean Kullback-Leibler divergence of its probabilities from
+        those of the reference, in nats per observation. The fewest kernels within it are taken.
+        ``"auto"`` is 0.004 for kernels, and more kernels are added while each gains at least 0.0002; it
+        is 0.002 for features.
     weigh_features : bool, default=True
-        Whether a feature may count for more than another in the distance between rows. It does if the
-        weights that one half of the rows asks for clearly help to predict the other half.
+        Whether features may have different weights in the distance between rows (ARD). They do if
+        weights learnt on one half of the rows clearly improve the predictions of the other half.
     max_kernels : int or None, default=None
-        Most kernels (or features for each output); ``None`` is 64, for more than two classes 200, or
-        one for 30 rows up to 200; of more features than rows, all that rows left out clearly ask for.
+        Largest number of kernels, or of features for each output. ``None`` is 64 or one for every 30
+        rows, whichever is larger, but at most 200; with more than two classes it is 200. Where features
+        outnumber rows, more of them are taken if their cross-validated log density is clearly better.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     max_rank : int, default=1000
-        Rank at which the factorisation of the kernel matrix stops; ``status_`` says so.
+        Largest rank of the factorisation of the kernel matrix; ``status_`` reports if it was reached.
     class_weight : None, dict or "balanced", default=None
         Weights of the classes, multiplied with ``sample_weight``.
     n_jobs : int or None, default=None
-        Workers for the one-against-rest problems of more than two classes.
+        Number of workers for the one-against-rest problems of more than two classes.
     callbacks : None, callable or list of callables, default=None
-        Each is called with a :class:`~laconism.solvers.Record` after every size of the path; the
-        objective is minus the nats lost. Returning ``True`` ends the path there.
+        Each is called with a :class:`~laconism.solvers.Record` for every size of the path; the
+        objective is minus the loss in nats per observation. Returning ``True`` ends the path there.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    path_ : list of Point
-        ``kernels, nats, output``: what the model of each size loses. Classes share their kernels, and
-        so one path, of output 0; features are chosen for each class by itself.
+    path_ : list of PathPoint
+        ``kernels, nats, output``: the size of each model on the path, and its loss in nats per
+        observation. All classes share their kernels, so there is one path, of output 0. Features are
+        chosen for each class separately.
     reference_ : list of Reference
-        The dense model of each output (a sparse one where ``kernel=None``, features are many for their
-        rows, and that predicts better); ``reference_[0].latent(X)`` is its latent's mean and variance,
-        ``mean_scale`` the factor of its mean that calibrates it on left-out rows.
+        The dense model of each output. On wide data with ``kernel=None`` it is a model under a sparse
+        prior if that is clearly better. ``reference_[0].latent(X)`` returns mean and variance of the
+        latent; ``mean_scale`` is the factor of the mean that calibrates left-out probabilities.
     coupling_ : float
-        Of more than two classes: from the probabilities p of each against the rest come those of all,
-        in proportion to ``p / (1 - p) ** coupling_``. Rows left out choose it.
+        With more than two classes, the probability of a class is proportional to
+        ``p / (1 - p) ** coupling_``, with its probability ``p`` against the rest. It maximises the
+        leave-one-out log density.
     tolerance_ : float
-        The most that the model may lose.
+        The tolerance in use, in nats per observation.
     gamma_ : float
+        Parameter of the kernel; with a kernel only.
     kernel_ : Kernel
+        The kernel, feature weights included; with a kernel only.
     feature_scales_ : ndarray of shape (n_features,)
-        What each feature counts in the distance between rows, on average one.
+        Weight of each feature in the distance between rows, on average one; with a kernel only.
     dual_coef_, coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, status_, history_
         As in :class:`SparseBayesClassifier`.
 
@@ -148,52 +158,54 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
 
 
 class LaconicRegressor(GaussianPredictions, LaconicModel):
-    r"""A regressor without decisions to make: as good as a Gaussian process, with a handful of kernels.
+    r"""Regressor that needs no tuning: a Gaussian process, projected onto a few kernels.
 
-    The regression twin of :class:`LaconicClassifier`: a dense reference with noise and precision by the
-    evidence, projected onto the fewest kernels whose predictions stay within ``tolerance`` nats per
-    observation of the reference's. The posterior of the weights is the reference's, projected too; to
-    the variance of the latent comes what the process has under its prior where those kernels do not
-    reach, so that error bars grow away from the data.
+    The regression counterpart of :class:`LaconicClassifier`. A dense *reference* is fitted, and then
+    *projected* onto the fewest kernels whose predictions are within ``tolerance`` nats per observation
+    of its own. The posterior of the weights is projected too. Far from the kept kernels the variance of
+    the Gaussian process prior is added, so that error bars grow away from the data.
 
     Parameters
     ----------
     kernel : "auto", "rbf", "matern", "linear", "poly", None, Kernel or callable, default="auto"
-        ``None`` projects onto the features themselves. ``"auto"`` is the rbf kernel, or the Matern one
-        where steps and corners make it clearly more likely (up to ``max_rank`` rows). On at most 600
-        rows that are fewer than four for each feature it is ``None`` if that predicts rows left out
-        clearly better; with more features than rows, unless the kernel does.
+        ``None`` uses the features themselves instead of kernels. ``"auto"`` is the rbf kernel, or the
+        Matern kernel if that is clearly better, as for functions with steps and corners (up to
+        ``max_rank`` rows). On wide data the features compete with it as in :class:`LaconicClassifier`.
     gamma : float or "auto", default="auto"
-        Of the named kernels, on standardised features; ``"auto"`` finds it.
+        Parameter of the named kernels, on standardised features. ``"auto"`` searches for it.
     tolerance : float or "auto", default="auto"
-        What the sparse model may lose: the mean squared difference from the reference's mean over twice
-        its predictive variance, in nats per observation. ``"auto"`` as in :class:`LaconicClassifier`.
+        Largest loss of the sparse model: the mean squared difference of its mean from that of the
+        reference, over twice the predictive variance, in nats per observation. ``"auto"`` as in
+        :class:`LaconicClassifier`.
     weigh_features : bool, default=True
-        Whether a feature may count for more than another in the distance between rows. It does if the
-        weights that one half of the rows asks for (with Gaussian noise and four rows for each feature
-        the most probable ones) clearly help to predict the other half.
+        Whether features may have different weights in the distance between rows (ARD). They do if
+        weights learnt on one half of the rows clearly improve the predictions of the other half. With
+        Gaussian noise and at least four rows for each feature they maximise the evidence.
     max_kernels : int or None, default=None
-        Most kernels (or features); ``None`` is 64, or one for 30 rows up to 200; twice as
-        many where new rows would lose a tenth of a nat by so few, as they do where there is next to no
-        noise; of more features than rows as in :class:`LaconicClassifier`.
+        Largest number of kernels, or of features. ``None`` is 64 or one for every 30 rows, whichever is
+        larger, but at most 200. It is doubled if the largest model would lose more than 0.1 nats per
+        observation at new rows, as it may with very little noise. Where features outnumber rows, more
+        of them are taken as in :class:`LaconicClassifier`.
     likelihood : {"gaussian", "student", "auto"} or Noise, default="gaussian"
-        ``"student"`` has heavy tails for a few wild targets: :class:`~laconism.likelihoods.Student`.
-        ``"auto"`` takes it where rows left out clearly ask for it: without outliers it costs nothing,
-        with them a few times the time of a fit. ``status_`` says where it should be tried.
+        Distribution of the noise. ``"student"`` has heavy tails, for data with outliers:
+        :class:`~laconism.likelihoods.Student`. ``"auto"`` is Gaussian unless the leave-one-out residuals
+        have heavy tails; then a second fit with Student's noise is taken if it is clearly better. With
+        ``"gaussian"`` ``status_`` recommends ``"student"`` if there are outliers.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     max_rank : int, default=1000
-        Rank at which the factorisation of the kernel matrix stops; ``status_`` says so.
+        Largest rank of the factorisation of the kernel matrix; ``status_`` reports if it was reached.
     n_jobs : int or None, default=None
-        Unused by a single output; here so that all estimators share it.
+        Not used: there is one output. All estimators have this parameter.
     callbacks : None, callable or list of callables, default=None
         As in :class:`LaconicClassifier`.
 
     Attributes
     ----------
     noise_variance_ : float
-        Variance of the noise; with heavy tails, of the Gaussian that has as much within two deviations.
+        Variance of the noise. With heavy tails it is that of the Gaussian with the same probability
+        within two standard deviations.
     path_, reference_, tolerance_, gamma_, kernel_, feature_scales_
         As in :class:`LaconicClassifier`.
     dual_coef_, coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, status_, history_

@@ -1,4 +1,4 @@
-"""Joint models that choose their rates."""
+"""Joint selection of kernels and features, with rates chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -12,53 +12,54 @@ from .rate_search import JCFOSearch
 
 
 class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: ignore[misc]
-    r"""Kernels and features found together, and their prices by cross-validation.
+    r"""Joint selection of kernels and features, with rates chosen by cross-validation.
 
-    Every candidate is a :class:`~laconism.JCFOClassifier`. Along a path of ascending ``selection_rate``
-    the answer at one is the start of the next, the first has several starts; the features that it keeps
-    are also exchanged and given kernels at the lower rates of ``weight_rates``, from the highest of them
-    down. Screening, where it is asked for, happens inside the folds. The chosen one is reached along the
-    same path on all rows.
+    Every candidate is a :class:`~laconism.JCFOClassifier`. The candidates form a path of ascending
+    ``selection_rate``: the first has several starts, and each later one starts from the solution before
+    it. The features selected at a rate are also exchanged and refitted at the lower rates of
+    ``weight_rates``, in descending order. Screening is done inside the folds. The chosen candidate is
+    refitted on all rows along the same path.
 
     Parameters
     ----------
     kernel : {"rbf", "poly", "linear"}, default="rbf"
         As in :class:`~laconism.JCFOClassifier`.
     selection_rates : "auto" or sequence of float, default="auto"
-        Prices of a weight at which features are selected. ``"auto"`` takes six or seven around the
-        estimator's own ``selection_rate="auto"``.
+        Rates of the weights at which features are selected. ``"auto"`` is six or seven rates around
+        that of ``JCFOClassifier(selection_rate="auto")``.
     weight_rates : "auto" or sequence of float or None, default="auto"
-        Prices of a weight for the features that were selected, where that is lower; None is the price at
-        which they were. ``"auto"`` is None, 1, 0.3 and 0.1 for ``"rbf"``, None and 1 for the others.
+        Rates of the weights at which the model is fitted to the selected features, as far as they are
+        lower than the selection rate; ``None`` is the selection rate itself. ``"auto"`` is None, 1, 0.3
+        and 0.1 for ``"rbf"``, None and 1 for the others.
     scale_rates : "auto" or sequence of float or "auto", default="auto"
-        Prices of a feature scale.
+        Rates of the feature scales; ``"auto"`` is that of :class:`~laconism.JCFOClassifier`.
     initial_scales : "auto", float or array-like of shape (n_features,), default="auto"
-        Where each path begins, as in :class:`~laconism.JCFOClassifier`.
+        Feature scales at which each path starts, as in :class:`~laconism.JCFOClassifier`.
     degree, solver, screening, n_centres, standardize, share_features, likelihood
         As in :class:`~laconism.JCFOClassifier`.
     fit_intercept, penalize_intercept, max_iter, tol, class_weight, random_state
         As in :class:`~laconism.JCFOClassifier`.
     cv : int, splitter, iterable or None, default=None
-        As in scikit-learn; None is 5 stratified folds, the same in whatever order the rows come, with
-        copies of a row in one of them.
+        As in scikit-learn. ``None`` is 5 stratified folds, which do not depend on the order of the rows
+        and keep duplicates of a row together.
     scoring : None, str or callable, default=None
-        None is the mean log probability of the label, rows weighted: minus the log-loss, of models as
-        sure of themselves as the rows left out allow (``variance_factor_``). Any other takes the models
-        as they are.
+        ``None`` is the weighted mean log probability of the label (minus the log-loss), calibrated by
+        ``variance_factor_``. Other scores use the models without this calibration.
     one_standard_error : bool, default=True
-        Take the candidate with the fewest features within one standard error of the best. False is the
-        best, for predictions; of the ``"auto"`` rates of ``"rbf"`` the one that is best by more than
-        two nats, over all rows, for each step from the lowest selection rate and to lower weights.
+        ``True`` takes the candidate with the fewest features within one standard error of the best.
+        ``False`` takes the best, for predictions. With ``"rbf"`` and ``"auto"`` rates it must then gain
+        two nats over all rows for each step away from the lowest selection rate and from its own weight
+        rate, since the best of many candidates may be so by chance.
     race : bool, default=True
-        Whether candidates that will not be chosen, as far as the folds so far tell row by row, are left
-        out of the other folds, and prices of a weight below one that made the rows left out clearly
-        less likely are not tried. In ``cv_results_`` their scores on those folds are NaN, and so is
-        their mean. ``False`` tries every candidate on every fold, as ``scoring`` does.
+        Whether candidates that are unlikely to be chosen, judged row by row on the folds so far, skip
+        the other folds; nor are weight rates tried below one that was clearly worse. Their scores on
+        those folds, and their mean score, are NaN in ``cv_results_``. ``False`` tries every candidate on
+        every fold; so does any search with ``scoring``.
     n_jobs : int or None, default=None
-        Workers, one fold each (after the first two, where there is a race).
+        Number of workers, one fold each; in a race, from the third fold on.
     callbacks : None, callable or list of callables, default=None
-        Each is called with a :class:`~laconism.solvers.Record` after every fold: its number, the best
-        score, its number of features and the seconds so far.
+        Each is called with a :class:`~laconism.solvers.Record` after every fold: number of the fold,
+        best score, number of features of that candidate, and seconds so far.
 
     Attributes
     ----------
@@ -68,18 +69,19 @@ class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: 
     best_score_ : float
     best_index_ : int
     cv_results_ : dict
-        As ``GridSearchCV`` lays it out, with ``mean_n_features`` besides. NaN where a candidate was not
+        As in ``GridSearchCV``, with ``mean_n_features`` in addition. NaN where a candidate was not
         tried (``race``).
     variance_factor_ : float
-        By which the variances of the chosen model's latents are multiplied, as the rows left out ask
-        for: below 1 where Laplace's approximation is too timid, at most 2, and 1 with ``scoring``.
+        Factor of the latent variances of the chosen model. It maximises the cross-validated log density:
+        it is below 1 if Laplace's approximation is underconfident, and at most 2. It is 1 with
+        ``scoring``.
     feature_scales_ : ndarray
-        Of the chosen model.
+        Feature scales of the chosen model.
     classes_ : ndarray of shape (n_classes,)
     n_splits_ : int
     refit_time_ : float
     n_iter_ : int
-        Of the chosen model.
+        Number of iterations of the chosen model.
 
     Examples
     --------
@@ -149,7 +151,7 @@ class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: 
 
 
 class JCFORegressorCV(RegressorMixin, RegressorSearch, JCFOSearch):  # type: ignore[misc]
-    r"""Joint regression whose prices come from cross-validation.
+    r"""Regression with joint selection of kernels and features, with rates chosen by cross-validation.
 
     The regression counterpart of :class:`JCFOClassifierCV`; every candidate is a
     :class:`~laconism.JCFORegressor`.
@@ -163,13 +165,13 @@ class JCFORegressorCV(RegressorMixin, RegressorSearch, JCFOSearch):  # type: ign
     fit_intercept, penalize_intercept, max_iter, tol, random_state
         As in :class:`~laconism.JCFORegressor`.
     cv : int, splitter, iterable or None, default=None
-        As in scikit-learn; None is 5 folds, the same in whatever order the rows come, with copies of a
-        row in one of them.
+        As in scikit-learn. ``None`` is 5 folds, which do not depend on the order of the rows and keep
+        duplicates of a row together.
     scoring : None, str or callable, default=None
-        None is the mean log density of the target under the predictive distribution, rows weighted.
+        ``None`` is the weighted mean log density of the target under the predictive distribution.
     one_standard_error : bool, default=True
-        Take the candidate with the fewest features within one standard error of the best; False is
-        the best, for predictions.
+        ``True`` takes the candidate with the fewest features within one standard error of the best.
+        ``False`` takes the best, for predictions.
 
     Attributes
     ----------

@@ -11,13 +11,14 @@ from .base import JCFOBase
 
 
 class JCFOClassifier(BinaryPredictions, JCFOBase):
-    r"""A kernel classifier that finds its features while it finds its kernels [JCFO]_.
+    r"""Kernel classifier that selects kernels and features jointly [JCFO]_.
 
     Minimises :math:`-\sum_i\log p(y_i \mid f_i) + \mathrm{weight\_rate}\,\|w\|_1 +
     \mathrm{scale\_rate}\sum_k\theta_k` over weights :math:`w` and feature scales
     :math:`\theta \ge 0`, with :math:`f = \sum_j w_j K_\theta(x, x_j) + b` and for instance
-    :math:`K_\theta(x, c) = \exp(-\sum_k\theta_k(x_k - c_k)^2)`. Both become exactly zero where they are
-    not needed: few kernels, few features, also where features matter only together.
+    :math:`K_\theta(x, c) = \exp(-\sum_k\theta_k(x_k - c_k)^2)`. Many of both become
+    exactly zero, so few kernels and few features remain. Features that matter only jointly are found
+    too.
 
     Parameters
     ----------
@@ -25,58 +26,58 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         :math:`\exp(-\sum\theta_k(x_k-c_k)^2)`, :math:`(1 + \sum\theta_k x_k c_k)^{\mathrm{degree}}` or
         :math:`\sum\theta_k x_k c_k`.
     degree : int, default=2
-        Of ``"poly"``.
+        Degree of the ``"poly"`` kernel.
     weight_rate : float or "auto", default="auto"
-        Price of a weight. ``"auto"`` is 1, and less for ``"rbf"`` where rows are few: 0.04 times the
-        root of n log p, a tenth of the price that leaves out what noise alone would bring. (With a
-        ``selection_rate`` p is taken to be 3, since few features are left.)
+        Rate of the Laplace prior of the weights. ``"auto"`` is 1; for ``"rbf"`` it is the smaller of 1
+        and 0.04 times the root of n log p, a tenth of the rate that keeps out features of pure noise.
+        (With a ``selection_rate`` p is taken to be 3, since few features remain.)
     scale_rate : float or "auto", default="auto"
-        Price of a feature scale; ``"auto"`` is 2. (With the linear kernel only the product of the two
-        rates matters.)
+        Rate of the exponential prior of the feature scales; ``"auto"`` is 2. (With the linear kernel
+        only the product of the two rates matters.)
     initial_scales : "auto", float or array-like of shape (n_features,), default="auto"
-        Scales at which the search begins, those of features in their own units: the kernel
-        :math:`\exp(-\sum\theta_k(x_k-c_k)^2)` before anything is standardised, so that a Gaussian of
-        width h is ``1 / (2 * h**2)``. ``"auto"`` tries several and goes on from the best; what is given
-        is taken as it is, without other starts or restarts, as the paper does.
+        Feature scales at which the search starts, for features in their original units, before they are
+        standardised: a Gaussian of width h is ``1 / (2 * h**2)``. ``"auto"`` tries several and continues
+        from the best. Given scales are the only start, as in the paper.
     selection_rate : float, "auto" or None, default=None
-        A larger price of a weight at which the features are selected, before those that were are given
-        kernels at ``weight_rate``. A high price selects sharply but shrinks; this has the one without
-        the other. Then features are exchanged: out are those worth less than log p + log(n) / 2 nats to
-        the model, the price of the extended Bayesian information criterion, and in come those worth
-        more. (Unless the kernel is linear this happens from the features at ``weight_rate``, too, and
-        the better end counts.) ``"auto"`` leaves out what noise alone would bring: 0.4 times the root
-        of n log p for ``"rbf"``, 0.4 n log p for the others (times 2 / ``scale_rate``), and less where
-        that leaves nothing. None is one search for both, the paper's model; it is no match for p >> n.
+        A larger rate of the weights, at which features are selected; the model is then fitted to the
+        selected features at ``weight_rate``. A high rate selects sharply but shrinks the weights, and
+        the second step undoes the shrinkage. After it features are exchanged: those that gain less than
+        log p + log(n) / 2 nats (the extended Bayesian information criterion) are removed, and those
+        that gain more are added. (Unless the kernel is linear, features are also exchanged from those
+        selected at ``weight_rate``, and the better result is taken.) ``"auto"`` is the rate that keeps
+        out features of pure noise: 0.4 times the root of n log p for ``"rbf"``, 0.4 n log p times
+        2 / ``scale_rate`` for the others; it is lowered if no feature remains. ``None`` has one rate for
+        both, which is the paper's model; it is unsuitable for p >> n.
     solver : {"varpro", "em"}, default="varpro"
         Variable projection, or the paper's EM.
     screening : None, int or "auto", default=None
-        Features that sparse linear models choose beforehand, section 3.1 of [JCFO]_; ``"auto"`` leaves
-        as many as there are rows, to save time. It happens inside ``fit``, so no cross-validation can
-        leak. A feature that matters only together with others is invisible to a linear model.
+        Number of features that sparse linear models select beforehand, section 3.1 of [JCFO]_.
+        ``"auto"`` is the number of rows, which saves time. ``None`` is no screening. Screening is part
+        of ``fit``, so cross-validation is not biased by it. It misses features that matter only jointly.
     n_centres : int or None, default=None
-        Rows that may carry a kernel; ``None`` is all of up to 1000, and 300 drawn ones of more.
+        Number of rows that may carry a kernel. ``None`` is all rows up to 1000, and 300 rows drawn at
+        random if there are more.
     standardize : bool, default=True
-        Whether features are first brought to mean zero and standard deviation one.
+        Whether features are scaled to mean zero and standard deviation one.
     share_features : bool, default=True
-        Whether all classes share one set of scales; ``False`` gives each class, against the rest, scales
-        and kernels of its own. Two classes have one set anyway.
+        Whether all classes share one set of scales. ``False`` gives each class, against the rest,
+        separate scales and kernels. No effect with two classes.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     penalize_intercept : bool or "auto", default="auto"
-        ``True`` puts the prior on the intercept as on any weight, which is the paper's model. ``"auto"``
-        does so for two classes with ``"rbf"``: a latent of zero is even odds, so kernels that tell two
-        classes apart need an intercept only where it is worth its price.
+        Whether the intercept has the prior of the weights, as in the paper. ``"auto"`` is ``True`` for
+        two classes with ``"rbf"``, where a latent of zero means even odds, and ``False`` otherwise.
     max_iter : int, default=200
-        Most iterations.
+        Largest number of iterations.
     tol : float, default=1e-6
-        Violation of the conditions of optimality, in units of the rates, at which the fit has converged;
-        Newton's method ends far below. For ``solver="em"`` the relative gain at which it stops.
+        The fit has converged if the conditions of optimality are violated by less than this, in units of
+        the rates. For ``solver="em"``, the relative gain below which it stops.
     class_weight : None, dict or "balanced", default=None
         Weights of the classes, multiplied with ``sample_weight``.
     random_state : int, RandomState or None, default=0
-        Draws the centres where there are too many rows, and those through which the search begins.
+        Seed for drawing the centres if there are too many rows, and those at which the search starts.
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconism.solvers.Record` after every iteration; returning
         ``True`` stops the fit.
@@ -85,12 +86,12 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
     ----------
     classes_ : ndarray of shape (n_classes,)
     feature_scales_ : ndarray of shape (n_features,), or (n_classes, n_features)
-        The scales, of standardised features where ``standardize``; exactly zero where a feature is out.
-        A row for each of more than two classes without ``share_features``.
+        The scales, of standardised features with ``standardize``; exactly zero for features that were
+        not selected. With more than two classes and without ``share_features``, one row per class.
     objective_ : float
         The minimum that was found.
     kernel_ : Kernel, or a list of one for each class
-        The kernel with its scales, for features as they come.
+        The kernel with its scales, for features in their original units.
     dual_coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, posteriors_, history_, status_
         As in :class:`SparseBayesClassifier`.
 
@@ -158,21 +159,22 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
 
 
 class JCFORegressor(GaussianPredictions, JCFOBase):
-    r"""Kernel regression that finds its features while it finds its kernels.
+    r"""Kernel regression that selects kernels and features jointly.
 
-    The model of :class:`JCFOClassifier` with Gaussian noise, whose variance is estimated too: weights
-    cost in units of the noise, so it is found together with them, and no model that passes through the
-    data ends without any.
+    The model of :class:`JCFOClassifier` with Gaussian noise. The noise variance is estimated together
+    with the weights. Their prior is in units of the noise, so that it does not vanish when a model
+    interpolates the data.
 
     Parameters
     ----------
     kernel : {"rbf", "poly", "linear"}, default="rbf"
+        As in :class:`JCFOClassifier`.
     degree : int, default=2
-        Of ``"poly"``.
+        Degree of the ``"poly"`` kernel.
     weight_rate : float, default=1.0
-        Price of a weight as large as the standard deviation of the noise.
+        Rate of the Laplace prior of the weights, in units of the standard deviation of the noise.
     scale_rate : float or "auto", default="auto"
-        Price of a feature scale; ``"auto"`` is 2.
+        Rate of the exponential prior of the feature scales; ``"auto"`` is 2.
     initial_scales : "auto", float or array-like of shape (n_features,), default="auto"
         As in :class:`JCFOClassifier`.
     selection_rate : float, "auto" or None, default=None
@@ -184,20 +186,21 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     n_centres : int or None, default=None
         As in :class:`JCFOClassifier`.
     standardize : bool, default=True
-        Whether features are first brought to mean zero and standard deviation one.
+        Whether features are scaled to mean zero and standard deviation one.
     likelihood : "gaussian" or Gaussian, default="gaussian"
-        ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
+        Distribution of the noise. ``Gaussian(noise=0.1, estimate=False)`` of
+        :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     penalize_intercept : bool, default=False
-        ``True`` puts the prior on the intercept as on any weight.
+        Whether the intercept has the prior of the weights.
     max_iter : int, default=200
-        Most iterations.
+        Largest number of iterations.
     tol : float, default=1e-6
-        Violation of the conditions of optimality, in units of the rates, at which the fit has converged;
-        Newton's method ends far below. For ``solver="em"`` the relative gain at which it stops.
+        The fit has converged if the conditions of optimality are violated by less than this, in units of
+        the rates. For ``solver="em"``, the relative gain below which it stops.
     random_state : int, RandomState or None, default=0
-        Draws the centres where there are too many rows, and those through which the search begins.
+        Seed for drawing the centres if there are too many rows, and those at which the search starts.
     callbacks : None, callable or list of callables, default=None
         As in :class:`JCFOClassifier`.
 

@@ -12,53 +12,57 @@ from .base import RVMBase
 class RVMClassifier(BinaryPredictions, RVMBase):
     r"""Relevance vector machine for classification [T01]_.
 
-    Every weight has a precision of its own, :math:`w_k \sim \mathcal N(0, \alpha_k^{-1})`, and the
-    precisions are those under which the labels are most probable. Most become infinite: what is left
-    are the relevance vectors. Probabilities are integrated over the posterior of their weights. Vectors
-    that together do not raise the evidence by a nat each, Akaike's price of a fitted precision, are no
-    better than chance: then there are none, and ``status_`` reports it (not with ``"variational"``).
+    Each weight has its own precision, :math:`w_k \sim \mathcal N(0, \alpha_k^{-1})`, and the precisions
+    maximise the evidence. Most of them become infinite; the columns with finite precisions are the
+    relevance vectors. Probabilities are integrated over the posterior of their weights.
+
+    The relevance vectors must raise the evidence by at least one nat each (Akaike's criterion).
+    Otherwise none is kept, and ``status_`` reports it; ``"variational"`` has no such test.
 
     Parameters
     ----------
     kernel : None, str, Kernel or callable, default="rbf"
-        ``None`` uses the features themselves; ``"linear"``, ``"poly"``, ``"rbf"``, ``"matern"``, an
-        object of :mod:`laconism.kernels` or a function of two matrices puts one column on each distinct
-        training row; ``"precomputed"`` takes the kernel matrix as ``X``.
+        ``None`` uses the features themselves as columns. ``"linear"``, ``"poly"``, ``"rbf"``,
+        ``"matern"``, an object of :mod:`laconism.kernels` or a function of two matrices gives one column
+        for each distinct training row. With ``"precomputed"`` the kernel matrix is passed as ``X``.
     gamma : float or {"scale", "auto"}, default="scale"
-        Of the named kernels; a width h is ``gamma = 1 / (2 * h**2)``.
+        Parameter of the named kernels, as in scikit-learn; a width h is ``gamma = 1 / (2 * h**2)``.
     degree : int, default=3
-        Of ``"poly"``.
+        Degree of the ``"poly"`` kernel.
     coef0 : float, default=1.0
-        Of ``"poly"``.
+        Constant term of the ``"poly"`` kernel.
     inference : {"sequential", "evidence", "variational"}, default="sequential"
-        ``"sequential"`` adds, re-estimates and deletes columns [TF03]_: fast, also on many rows.
-        ``"evidence"`` starts with all columns in [T01]_, at the most 5,000; up to 300 columns both go
-        both ways and end at the same maximum. ``"variational"`` has distributions for the precisions
-        as well and a bound on the evidence in ``history_`` that never drops [BT00]_.
+        ``"sequential"`` starts without columns and adds, re-estimates and deletes them [TF03]_; it is
+        fast on many rows too. ``"evidence"`` starts with all columns and prunes them [T01]_, for at most
+        5,000 columns. Up to 300 columns both search in both directions and reach the same maximum.
+        ``"variational"`` also has posteriors of the precisions, and a lower bound on the evidence in
+        ``history_`` that never decreases [BT00]_.
     solver : {"fast", "vb"}, default="fast"
-        Of ``"variational"``; ``"vb"`` is the paper's update, with the same answers in many more steps.
+        Update of ``"variational"``. ``"vb"`` is that of the paper; ``"fast"`` has the same solutions and
+        needs far fewer iterations.
     likelihood : {"logistic", "probit"} or Binary, default="logistic"
-        Distribution of the label. ``"variational"`` uses its quadratic bound, Jaakkola and Jordan's for
-        the logistic one; the others its own curvature (Laplace).
+        Distribution of the label. ``"variational"`` uses a quadratic bound on it (Jaakkola and Jordan's
+        for the logistic), the others Laplace's approximation.
     fit_intercept : bool, default=True
-        Whether there may be an intercept. Its prior is flat; with a kernel it is there only if the
-        kernels alone would miss it, and 0 otherwise: a latent of zero is even odds already.
+        Whether there may be an intercept, with a flat prior. With a kernel it is dropped if the kernels
+        do not need it, since a latent of zero means even odds.
     shape, rate : float, default=1e-12
-        Of the gamma hyper-prior of ``"variational"``, ``rate`` in units that the data set.
+        Shape and rate of the gamma hyper-prior of ``"variational"``; the unit of ``rate`` is set by the
+        data.
     max_iter : int, default=1000
         Largest number of iterations.
     tol : float, default=1e-5
-        An iteration that gains less than this many nats per observation is the last.
+        The fit stops after an iteration that gains less than this many nats per observation.
     rank_tol : float or "auto", default="auto"
-        A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest: 1e-6 for ``"sequential"``, whose factors only choose, 1e-8 for the
-        others, and 1e-10 up to 300 rows, except for ``"variational"``.
+        The kernel matrix is not formed but factored, until no diagonal element of the residual exceeds
+        this fraction of the largest. ``"auto"`` is 1e-6 for ``"sequential"``, where the factors only
+        choose columns, and 1e-8 otherwise; up to 300 rows it is 1e-10, except for ``"variational"``.
     max_rank : int, default=1000
         Largest rank of the factorisation; ``status_`` reports if it was reached.
     class_weight : None, dict or "balanced", default=None
         Weights of the classes, multiplied with ``sample_weight``.
     n_jobs : int or None, default=None
-        Workers for the one-against-rest problems of more than two classes.
+        Number of workers for the one-against-rest problems of more than two classes.
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconism.solvers.Record` after every iteration; returning
         ``True`` stops the fit.
@@ -72,17 +76,18 @@ class RVMClassifier(BinaryPredictions, RVMBase):
         Weights of the relevance vectors; with a kernel only.
     intercept_ : ndarray of shape (1 or n_classes,)
     relevance_ : ndarray of shape (n_relevant,)
-        Indices of what was kept by any class: training rows for a kernel, columns without.
+        Indices of the columns that any class keeps: training rows with a kernel, features without.
     relevance_vectors_ : ndarray of shape (n_relevant, n_features)
-        The kept rows; with a kernel only.
+        The relevance vectors themselves; with a kernel only.
     n_relevant_ : int
+        Number of relevance vectors.
     posteriors_ : list of GaussianPosterior
-        One per output.
+        The posterior of the weights of each output.
     history_ : list of Record
-        ``iteration, objective, active, seconds, output``; the objective is the log evidence
-        (Laplace's), or the bound on it.
+        ``iteration, objective, active, seconds, output``; the objective is the log evidence (by
+        Laplace's approximation), or the lower bound on it.
     status_ : Status
-        Whether it converged, and a sentence.
+        Whether the fit converged, and a message.
     n_iter_ : int
 
     Examples
@@ -147,45 +152,48 @@ class RVMClassifier(BinaryPredictions, RVMBase):
 class RVMRegressor(GaussianPredictions, RVMBase):
     r"""Relevance vector machine for regression [T01]_.
 
-    Every weight has a precision of its own, :math:`w_k \sim \mathcal N(0, \alpha_k^{-1})`; precisions
-    and noise are those under which the targets are most probable. Most precisions become infinite: what
-    is left are the relevance vectors. A kernel on each row can pass through all targets, with no noise
-    left; so the search by evidence stops where the effective parameters of kernels are half as many as
-    the observations. Vectors that are no better than chance are left out as in :class:`RVMClassifier`.
+    Each weight has its own precision, :math:`w_k \sim \mathcal N(0, \alpha_k^{-1})`; the precisions and
+    the noise variance maximise the evidence. Most precisions become infinite; the columns with finite
+    precisions are the relevance vectors. They are tested as in :class:`RVMClassifier`.
+
+    A kernel on each row can interpolate the targets and leave no noise. So evidence maximisation stops
+    when the kernels have half as many effective parameters as there are observations.
 
     Parameters
     ----------
     kernel : None, str, Kernel or callable, default="rbf"
         As in :class:`RVMClassifier`.
     gamma : float or {"scale", "auto"}, default="scale"
-        Of the named kernels; a width h is ``gamma = 1 / (2 * h**2)``.
+        Parameter of the named kernels, as in scikit-learn; a width h is ``gamma = 1 / (2 * h**2)``.
     degree : int, default=3
-        Of ``"poly"``.
+        Degree of the ``"poly"`` kernel.
     coef0 : float, default=1.0
-        Of ``"poly"``.
+        Constant term of the ``"poly"`` kernel.
     inference : {"sequential", "evidence", "variational"}, default="sequential"
         As in :class:`RVMClassifier`.
     solver : {"fast", "vb"}, default="fast"
-        Of ``"variational"``.
+        Update of ``"variational"``, as in :class:`RVMClassifier`.
     likelihood : {"gaussian", "student"} or Noise, default="gaussian"
-        ``"student"`` has heavy tails for a few outliers: :class:`~laconism.likelihoods.Student`.
+        Distribution of the noise. ``"student"`` has heavy tails, for data with outliers:
+        :class:`~laconism.likelihoods.Student`.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept; its prior is flat.
     shape, rate : float, default=1e-12
-        Of the gamma hyper-prior of ``"variational"``, ``rate`` in units that the data set.
+        Shape and rate of the gamma hyper-prior of ``"variational"``; the unit of ``rate`` is set by the
+        data.
     max_iter : int, default=1000
         Largest number of iterations.
     tol : float, default=1e-5
-        An iteration that gains less than this many nats per observation is the last.
+        The fit stops after an iteration that gains less than this many nats per observation.
     rank_tol : float or "auto", default="auto"
-        A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest: 1e-6 for ``"sequential"``, whose factors only choose, 1e-8 for the
-        others, and 1e-10 up to 300 rows, except for ``"variational"``.
+        The kernel matrix is not formed but factored, until no diagonal element of the residual exceeds
+        this fraction of the largest. ``"auto"`` is 1e-6 for ``"sequential"``, where the factors only
+        choose columns, and 1e-8 otherwise; up to 300 rows it is 1e-10, except for ``"variational"``.
     max_rank : int, default=1000
         Largest rank of the factorisation; ``status_`` reports if it was reached.
     n_jobs : int or None, default=None
-        Unused by a single output; here so that all estimators share it.
+        Not used: there is one output. All estimators have this parameter.
     callbacks : None, callable or list of callables, default=None
         As in :class:`RVMClassifier`.
 
@@ -195,7 +203,8 @@ class RVMRegressor(GaussianPredictions, RVMBase):
         Weights of the features, or of the relevance vectors.
     intercept_ : float
     noise_variance_ : float
-        Variance of the noise; with many parameters for the rows, at least the leave-one-out estimate.
+        Variance of the noise. If rows are few for the parameters, it is at least the leave-one-out
+        estimate.
     relevance_, relevance_vectors_, n_relevant_, posteriors_, history_, status_, n_iter_
         As in :class:`RVMClassifier`.
 

@@ -12,45 +12,48 @@ from .grid_base import GridRVMBase
 class GridRVMClassifier(BinaryPredictions, GridRVMBase):
     r"""Relevance vector machine for samples that are tables or tensors of features [GRID]_.
 
-    Every row, column, slice has one precision, and a weight's precision is the product
-    :math:`\alpha_i\beta_j` or the sum :math:`\alpha_i + \beta_j` of those of its slices: M1 + M2 numbers
-    to learn instead of M1 M2, so few samples go a long way, and one reads off which rows and which
-    columns matter. Weights and precisions have variational posteriors; probabilities are integrated
-    over that of the weights.
+    Each slice of the grid (each row and each column of a table) has one precision. The precision of a
+    weight is the product :math:`\alpha_i\beta_j` or the sum :math:`\alpha_i + \beta_j` of those of its
+    slices. So M1 + M2 precisions are learnt instead of M1 M2, which needs fewer samples and shows which
+    rows and which columns matter. Weights and precisions have variational posteriors; probabilities are
+    integrated over that of the weights.
 
     Parameters
     ----------
     grid_shape : tuple of int or None, default=None
-        Shape of a sample where ``X`` is flat; ``None`` takes it from an ``X`` of shape
-        ``(n_samples, M1, M2, ...)``, and an ordinary table as one mode: the plain variational
-        relevance vector machine.
+        Shape of a sample if ``X`` has two dimensions. ``None`` takes it from an ``X`` of shape
+        ``(n_samples, M1, M2, ...)``; an ``X`` of two dimensions then has one mode, which is the plain
+        variational relevance vector machine.
     combine : {"product", "sum"}, default="product"
-        How the precisions of a weight's slices make its own, eqs. (2) and (5) of [GRID]_. The product
-        is the sparser; the sum drops whole slices and is the steadier with few samples.
+        How the precisions of its slices give that of a weight, eqs. (2) and (5) of [GRID]_. The product
+        is sparser. The sum prunes whole slices and is more stable with few samples.
     basis : None or "per_feature_rbf", default=None
-        ``"per_feature_rbf"`` turns an ordinary table into the grid of features by distinct rows of
-        one-dimensional kernels, eq. (26) of [GRID]_: a kernel machine that ignores noisy features.
+        ``"per_feature_rbf"`` puts a one-dimensional kernel on each feature of each distinct row of an
+        ``X`` of two dimensions, eq. (26) of [GRID]_. The grid is then features by rows, and the kernels
+        of irrelevant features are pruned.
     gamma : float or {"scale", "auto"}, default="scale"
-        Of those kernels; a width h is ``gamma = 1 / (2 * h**2)``. The names are scikit-learn's for a
-        single feature.
+        Parameter of those kernels; a width h is ``gamma = 1 / (2 * h**2)``. ``"scale"`` and ``"auto"``
+        are scikit-learn's, for a single feature.
     solver : {"fast", "vb"}, default="fast"
-        ``"vb"`` is the paper's update; ``"fast"`` has the same fixed points and needs far fewer solves.
+        ``"vb"`` is the paper's update; ``"fast"`` has the same fixed points and needs far fewer
+        iterations.
     likelihood : {"logistic", "probit"} or Binary, default="logistic"
-        Distribution of the label, through its quadratic bound: Jaakkola and Jordan's. ``"probit"`` is
-        more certain about classes that few samples separate widely: logistic curvature vanishes there,
-        and leaves the weights as uncertain as their prior.
+        Distribution of the label, replaced by a quadratic bound (Jaakkola and Jordan's for the
+        logistic). ``"probit"`` is more confident if a few samples separate the classes widely: there the
+        curvature of the logistic vanishes, and its weights remain as uncertain as their prior.
     fit_intercept : bool, default=True
         Whether there is an intercept, outside the grid, with a flat prior.
     shape, rate : float, default=1e-12
-        Of the gamma hyper-prior, ``rate`` in units that the data set.
+        Shape and rate of the gamma hyper-prior; the unit of ``rate`` is set by the data.
     max_iter : int, default=1000
         Largest number of iterations.
     tol : float, default=1e-6
-        An iteration that raises the bound by less than this many nats per observation is the last.
+        The fit stops after an iteration that raises the bound by less than this many nats per
+        observation.
     class_weight : None, dict or "balanced", default=None
         Weights of the classes, multiplied with ``sample_weight``.
     n_jobs : int or None, default=None
-        Workers for the one-against-rest problems of more than two classes.
+        Number of workers for the one-against-rest problems of more than two classes.
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconism.solvers.Record` after every iteration; returning
         ``True`` stops the fit.
@@ -63,19 +66,22 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
         Weights, zero where a slice was pruned.
     intercept_ : ndarray of shape (1 or n_classes,)
     mode_relevance_ : list of ndarrays
-        For each mode the effective number of parameters in every slice: what it contributes. With more
-        than two classes one row per class.
+        For each mode, the effective number of parameters of every slice. With more than two classes,
+        one row per class.
     mode_precision_ : list of ndarrays
-        For each mode the expected precisions; infinite where a slice was pruned. Under ``"product"`` a
-        factor can move from one mode to another, so compare them within a mode only.
+        For each mode, the expected precisions; infinite where a slice was pruned. Under ``"product"`` a
+        factor can move from one mode to another, so only precisions of one mode are comparable.
     relevance_ : ndarray
         Flat indices of the weights that were kept.
     n_relevant_ : int
+        Number of those weights.
     posteriors_ : list of GaussianPosterior
+        The posterior of the weights of each output.
     history_ : list of Record
-        The objective is the evidence lower bound, carried on where slices are dropped.
+        ``iteration, objective, active, seconds, output``; the objective is the evidence lower bound,
+        continued without a jump when slices are pruned.
     status_ : Status
-        Whether it converged, and a sentence; also which modes a sum has switched off.
+        Whether the fit converged, and a message; it names modes that ``"sum"`` has switched off.
     n_iter_ : int
 
     Examples
@@ -132,39 +138,43 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
 class GridRVMRegressor(GaussianPredictions, GridRVMBase):
     r"""Relevance vector regression on samples that are tables or tensors of features.
 
-    The model of :class:`GridRVMClassifier` with Gaussian noise, which [GRID]_ only names. The noise's
-    variance is where it makes the bound on the evidence greatest.
+    The model of :class:`GridRVMClassifier` with Gaussian noise, which [GRID]_ mentions but does not work
+    out. The noise variance maximises the bound on the evidence.
 
     Parameters
     ----------
     grid_shape : tuple of int or None, default=None
-        Shape of a sample where ``X`` is flat; ``None`` takes it from an ``X`` of shape
-        ``(n_samples, M1, M2, ...)``, and an ordinary table as one mode: the plain variational
-        relevance vector machine.
+        Shape of a sample if ``X`` has two dimensions. ``None`` takes it from an ``X`` of shape
+        ``(n_samples, M1, M2, ...)``; an ``X`` of two dimensions then has one mode, which is the plain
+        variational relevance vector machine.
     combine : {"product", "sum"}, default="product"
-        How the precisions of a weight's slices make its own, eqs. (2) and (5) of [GRID]_. The product
-        is the sparser; the sum drops whole slices and is the steadier with few samples.
+        How the precisions of its slices give that of a weight, eqs. (2) and (5) of [GRID]_. The product
+        is sparser. The sum prunes whole slices and is more stable with few samples.
     basis : None or "per_feature_rbf", default=None
-        ``"per_feature_rbf"`` turns an ordinary table into the grid of features by distinct rows of
-        one-dimensional kernels, eq. (26) of [GRID]_: a kernel machine that ignores noisy features.
+        ``"per_feature_rbf"`` puts a one-dimensional kernel on each feature of each distinct row of an
+        ``X`` of two dimensions, eq. (26) of [GRID]_. The grid is then features by rows, and the kernels
+        of irrelevant features are pruned.
     gamma : float or {"scale", "auto"}, default="scale"
-        Of those kernels; a width h is ``gamma = 1 / (2 * h**2)``. The names are scikit-learn's for a
-        single feature.
+        Parameter of those kernels; a width h is ``gamma = 1 / (2 * h**2)``. ``"scale"`` and ``"auto"``
+        are scikit-learn's, for a single feature.
     solver : {"fast", "vb"}, default="fast"
-        ``"vb"`` is the paper's update; ``"fast"`` has the same fixed points and needs far fewer solves.
+        ``"vb"`` is the paper's update; ``"fast"`` has the same fixed points and needs far fewer
+        iterations.
     likelihood : {"gaussian", "student"} or Noise, default="gaussian"
-        ``"student"`` has heavy tails for a few outliers: :class:`~laconism.likelihoods.Student`.
+        Distribution of the noise. ``"student"`` has heavy tails, for data with outliers:
+        :class:`~laconism.likelihoods.Student`.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept, outside the grid, with a flat prior.
     shape, rate : float, default=1e-12
-        Of the gamma hyper-prior, ``rate`` in units that the data set.
+        Shape and rate of the gamma hyper-prior; the unit of ``rate`` is set by the data.
     max_iter : int, default=1000
         Largest number of iterations.
     tol : float, default=1e-6
-        An iteration that raises the bound by less than this many nats per observation is the last.
+        The fit stops after an iteration that raises the bound by less than this many nats per
+        observation.
     n_jobs : int or None, default=None
-        Unused by a single output; here so that all estimators share it.
+        Not used: there is one output. All estimators have this parameter.
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconism.solvers.Record` after every iteration; returning
         ``True`` stops the fit.
@@ -176,20 +186,24 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
         Weights, zero where a slice was pruned.
     intercept_ : float
     noise_variance_ : float
-        Variance of the noise; with many parameters for the rows, at least the leave-one-out estimate.
+        Variance of the noise. If rows are few for the parameters, it is at least the leave-one-out
+        estimate.
     mode_relevance_ : list of ndarrays
-        For each mode the effective number of parameters in every slice: what it contributes.
+        For each mode, the effective number of parameters of every slice.
     mode_precision_ : list of ndarrays
-        For each mode the expected precisions; infinite where a slice was pruned. Under ``"product"`` a
-        factor can move from one mode to another, so compare them within a mode only.
+        For each mode, the expected precisions; infinite where a slice was pruned. Under ``"product"`` a
+        factor can move from one mode to another, so only precisions of one mode are comparable.
     relevance_ : ndarray
         Flat indices of the weights that were kept.
     n_relevant_ : int
+        Number of those weights.
     posteriors_ : list of GaussianPosterior
+        The posterior of the weights of each output.
     history_ : list of Record
-        The objective is the evidence lower bound, carried on where slices are dropped.
+        ``iteration, objective, active, seconds, output``; the objective is the evidence lower bound,
+        continued without a jump when slices are pruned.
     status_ : Status
-        Whether it converged, and a sentence; also which modes a sum has switched off.
+        Whether the fit converged, and a message; it names modes that ``"sum"`` has switched off.
     n_iter_ : int
 
     Examples

@@ -13,59 +13,59 @@ class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
     r"""Sparse probit or logistic classifier on features or kernels.
 
     Maximises :math:`\sum_i \log p(y_i \mid f_i) - \sum_j \mathrm{penalty}(w_j)` with
-    :math:`f = \Phi w + b` [FJ01]_: most weights become exactly zero. Probabilities are integrated over
-    the Gaussian posterior of the weights that are left,
+    :math:`f = \Phi w + b` [FJ01]_. Most weights become exactly zero. Probabilities are integrated over
+    the Gaussian posterior of the remaining weights,
     :math:`p(y{=}1 \mid x) = \int \Phi(f)\,\mathcal N(f \mid m, v)\,df = \Phi(m/\sqrt{1+v})`.
 
     Parameters
     ----------
     prior : str or Prior, default="jeffreys"
-        ``"jeffreys"`` (nothing to tune), ``"laplace"``, ``"gaussian"``, ``"student_t"``,
-        ``"generalized_gaussian"`` or an object of :mod:`laconism.priors`.
+        Prior of the weights: ``"jeffreys"`` (no parameter to tune), ``"laplace"``, ``"gaussian"``,
+        ``"student_t"``, ``"generalized_gaussian"`` or an object of :mod:`laconism.priors`.
     kernel : None, str, Kernel or callable, default=None
-        ``None`` uses the features themselves; ``"linear"``, ``"poly"``, ``"rbf"``, ``"matern"``, an
-        object of :mod:`laconism.kernels` or a function of two matrices puts one column on each distinct
-        training row; ``"precomputed"`` takes the kernel matrix as ``X``.
+        ``None`` uses the features themselves as columns. ``"linear"``, ``"poly"``, ``"rbf"``,
+        ``"matern"``, an object of :mod:`laconism.kernels` or a function of two matrices gives one column
+        for each distinct training row. With ``"precomputed"`` the kernel matrix is passed as ``X``.
     gamma : float or {"scale", "auto"}, default="scale"
-        Of the named kernels; ``"scale"`` is ``1 / (n_features * X.var())``, ``"auto"``
+        Parameter of the named kernels; ``"scale"`` is ``1 / (n_features * X.var())``, ``"auto"`` is
         ``1 / n_features``. The papers' width h is ``gamma = 1 / (2 * h**2)``.
     degree : int, default=3
-        Of ``"poly"``.
+        Degree of the ``"poly"`` kernel.
     coef0 : float, default=1.0
-        Of ``"poly"``.
+        Constant term of the ``"poly"`` kernel.
     expansion : int, default=1
-        Degree up to which products of features are taken as columns too (``kernel=None``); 2 gives the
-        quadratic classifiers of [FJ01]_.
+        Largest degree of the products of features that are columns too (with ``kernel=None``); 2 gives
+        the quadratic classifiers of [FJ01]_.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
-        Whether there may be an intercept. On kernels under the Jeffreys or the generalized Gaussian
-        prior it is there only if they would miss it, and 0 otherwise: a latent of zero is even odds
-        already.
+        Whether there may be an intercept. With kernels and the Jeffreys or the generalized Gaussian
+        prior it is dropped if the kernels do not need it, since a latent of zero means even odds.
     penalize_intercept : bool, default=False
-        ``True`` puts the prior on the intercept as on any weight, which is the papers' model.
+        Whether the intercept has the prior of the weights, as in the papers.
     solver : {"auto", "em", "newton", "proximal"} or Solver, default="auto"
-        ``"auto"`` takes the exact ``"proximal"`` for the Laplace prior and ``"newton"`` otherwise;
+        ``"auto"`` is the exact ``"proximal"`` for the Laplace prior and ``"newton"`` otherwise;
         ``"em"`` is the papers' algorithm.
     max_iter : int, default=1000
-        Most iterations.
+        Largest number of iterations.
     tol : float, default=1e-8
-        An iteration that gains less than this many nats per observation is the last.
+        The fit stops after an iteration that gains less than this many nats per observation.
     rank_tol : float or "auto", default="auto"
-        A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest. ``"auto"`` is what the solver needs to give the weights of the full
-        matrix to 1e-5 of their length: 1e-6 where the factors only choose the kernels (Newton's method
-        with a prior that absorbs zeros), 1e-12 where they weigh all of them (EM), 1e-8 otherwise.
+        The kernel matrix is not formed but factored, until no diagonal element of the residual exceeds
+        this fraction of the largest. ``"auto"`` depends on the solver: 1e-6 if the factors only choose
+        kernels (Newton's method with a prior that absorbs zeros), 1e-12 if they weigh all of them (EM),
+        1e-8 otherwise.
     max_rank : int, default=1000
-        Rank at which the factorisation stops all the same. The candidates are then the kernels of that
-        many rows, the ones that leave least of the matrix unexplained (a Nystrom approximation), and
-        ``status_`` says so.
+        Largest rank of the factorisation. If it is reached, only the kernels of that many rows are
+        candidates, those that approximate the matrix best (a Nystrom approximation), and ``status_``
+        reports it.
     class_weight : None, dict or "balanced", default=None
         Weights of the classes, multiplied with ``sample_weight``.
     n_jobs : int or None, default=None
-        Workers for the one-against-rest problems of more than two classes.
+        Number of workers for the one-against-rest problems of more than two classes.
     warm_start : bool, default=False
-        Start from the previous answer; a prior that absorbs zeros then mostly prunes.
+        Whether to start from the previous solution; with a prior that absorbs zeros, columns are then
+        mostly pruned.
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconism.solvers.Record` after every iteration; returning
         ``True`` stops the fit. See :mod:`laconism.interop.progress`.
@@ -76,25 +76,26 @@ class SparseBayesClassifier(BinaryPredictions, SparseBayesBase):
     coef_ : ndarray of shape (1 or n_classes, n_columns)
         Weights of the features; with ``kernel=None`` only.
     dual_coef_ : ndarray of shape (1 or n_classes, n_relevant)
-        Weights of the kept rows; with a kernel only.
+        Weights of the kept kernels; with a kernel only.
     intercept_ : ndarray of shape (1 or n_classes,)
     relevance_ : ndarray of shape (n_relevant,)
-        Indices of what was kept by any class: training rows for a kernel, columns without.
+        Indices of the columns that any class keeps: training rows with a kernel, features without.
     relevance_vectors_ : ndarray of shape (n_relevant, n_features)
-        The kept rows; with a kernel only.
+        The training rows with kept kernels; with a kernel only.
     n_relevant_ : int
+        Number of columns that were kept.
     posteriors_ : list of GaussianPosterior
-        One per output.
+        The posterior of the weights of each output.
     prior_ : Prior
-        The prior with everything resolved; with everything learnt, of the first output.
+        The prior of the first output, with defaults resolved and scales learnt.
     priors_ : list of Prior
-        One per output: a scale that is learnt is not the same for all.
+        The prior of each output; learnt scales differ between outputs.
     history_ : list of Record
         ``iteration, objective, active, seconds, output``; ``pandas.DataFrame(history_)`` is a table.
-        While a prior's scale is learnt, a record is a round and its objective the marginal one
-        (:class:`~laconism.priors.GeneralizedGaussian`), which need not rise.
+        If the scale of the prior is learnt, each round is a record, and its objective is the marginal
+        one (:class:`~laconism.priors.GeneralizedGaussian`), which may decrease.
     status_ : Status
-        Whether it converged, and a sentence.
+        Whether the fit converged, and a message.
     n_iter_ : int
 
     Examples

@@ -1,4 +1,4 @@
-"""Estimators that choose their degree of sparsity, scale and kernel width."""
+"""Sparse Bayesian estimators whose prior and kernel width are chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -13,76 +13,80 @@ from .search import SparseBayesSearch
 
 
 class SparseBayesClassifierCV(ClassifierMixin, ClassifierSearch, SparseBayesSearch):  # type: ignore[misc]
-    r"""Sparse classifier that chooses its degree of sparsity and its kernel width.
+    r"""Sparse classifier with prior and kernel width chosen by cross-validation.
 
     Every candidate is a :class:`~laconism.SparseBayesClassifier` with the prior
-    :class:`~laconism.priors.GeneralizedGaussian`: shape ``q`` from best subset (near 0) over the lasso
-    (1) to ridge (2), its scale learnt from the evidence [GGIG]_. What candidates share is made once: a
-    fold and a width have one factored kernel matrix, a prior starts from the answer of the one before
-    it, and a fold from the scales of the last. The chosen one is fitted again on all rows: of features
-    the best, of kernels the sparsest of those than which no other makes the labels of the rows left out
-    five times as likely.
+    :class:`~laconism.priors.GeneralizedGaussian` [GGIG]_. Its shape ``q`` ranges from best subset (near
+    0) over the lasso (1) to ridge (2); its scale is learnt by the evidence. Without a kernel the
+    candidate with the best score is chosen. With a kernel it is the sparsest one whose cross-validated
+    log likelihood, summed over the rows, is within log 5 of the best. The chosen candidate is refitted
+    on all rows.
+
+    Candidates share their work: the kernel matrix is factored once for each fold and width, each prior
+    starts from the solution of the one before it, and each fold from the scales of the last.
 
     Parameters
     ----------
     shapes : sequence of float, default=(0.1, 0.5, 1.0, 1.5, 2.0)
         Values of ``q`` to choose from.
     scales : "evidence", float or sequence of those, default="evidence"
-        Of the prior: learnt, or numbers to choose from as well. Where a dense shape (``q`` above 1) of
-        kernels is chosen with a scale that was learnt, of two classes, 3, 10 and 30 times that scale
-        are tried too, and have to make the labels of the rows left out five times as likely.
+        Scales of the prior to choose from; ``"evidence"`` learns it. With a kernel and two classes, if
+        the chosen prior is dense (``q`` above 1) and its scale was learnt, 3, 10 and 30 times that scale
+        are tried too. They must raise the cross-validated log likelihood by log 5.
     kernel : None, str, Kernel or callable, default=None
         As in :class:`~laconism.SparseBayesClassifier`.
     gammas : "auto" or sequence of float, default="auto"
-        Values of a named kernel's ``gamma = 1 / (2 h**2)``. ``"auto"`` takes six widths ``h`` from a
-        quarter of the lower decile of the distances between rows to twice the upper one.
+        Values of ``gamma = 1 / (2 h**2)`` of a named kernel to choose from. ``"auto"`` is six widths
+        ``h``, from a quarter of the lower decile of the distances between rows to twice the upper one.
     degree, coef0, expansion, likelihood, fit_intercept, penalize_intercept, class_weight
         As in :class:`~laconism.SparseBayesClassifier`.
     max_iter, tol, rank_tol, max_rank
-        As in :class:`~laconism.SparseBayesClassifier`; candidates are solved to 1e-4 nats per
-        observation, the chosen one to ``tol``.
+        As in :class:`~laconism.SparseBayesClassifier`; candidates are fitted to 1e-4 nats
+        per observation, the chosen one to ``tol``.
     cv : int, splitter, iterable or None, default=None
-        As in scikit-learn; None is 5 stratified folds, the same in whatever order the rows come, with
-        copies of a row in one of them.
+        As in scikit-learn. ``None`` is 5 stratified folds, which do not depend on the order of the rows
+        and keep duplicates of a row together.
     scoring : None, str or callable, default=None
-        None is the mean log probability of the label, rows weighted: minus the log-loss, of models as
-        sure of themselves as the rows left out allow (``variance_factor_``). Any other takes the models
-        as they are, as ``GridSearchCV`` does.
+        ``None`` is the weighted mean log probability of the label (minus the log-loss), calibrated by
+        ``variance_factor_``. Other scores use the models without this calibration, as ``GridSearchCV``
+        does.
     criterion : {"cv", "evidence"}, default="cv"
-        ``"evidence"`` fits each candidate once, on all rows, and takes the one with the largest
-        Laplace evidence less the logarithm of the number of sets of this size. With
-        ``kernel=None`` only: for kernels it is known to choose too few.
+        ``"cv"`` is cross-validation. ``"evidence"`` fits each candidate once, on all rows, and takes
+        the one with the largest Laplace evidence, less the logarithm of the number of subsets of its
+        size. It needs ``kernel=None``: with kernels it keeps too few of them.
     one_standard_error : bool, default=False
-        Take the sparsest candidate within one standard error of the best, be it features or kernels.
+        Whether to take the sparsest candidate within one standard error of the best, with features and
+        with kernels.
     race : bool, default=True
-        Whether candidates that will not be chosen, as far as the folds so far tell row by row, are left
-        out of the other folds. In ``cv_results_`` their scores on those folds are NaN, and so is their
-        mean. ``False`` tries every candidate on every fold, as ``scoring`` does.
+        Whether candidates that are unlikely to be chosen, judged row by row on the folds so far, skip
+        the other folds. Their scores on those folds, and their mean score, are NaN in ``cv_results_``.
+        ``False`` tries every candidate on every fold; so does any search with ``scoring``.
     n_jobs : int or None, default=None
-        Workers, one width each.
+        Number of workers, one width each.
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconism.solvers.Record` after every candidate: its number, mean
-        score, mean number of kept columns and the seconds so far.
+        score, mean number of kept columns, and seconds so far.
 
     Attributes
     ----------
     best_estimator_ : SparseBayesClassifier
     best_params_ : dict
-        ``prior__q``, ``prior__scale`` and, where there is a choice, ``gamma``.
+        ``prior__q``, ``prior__scale`` and, if it was searched, ``gamma``.
     best_score_ : float
     best_index_ : int
     cv_results_ : dict
-        As ``GridSearchCV`` lays it out, with ``mean_n_relevant`` besides. NaN where a candidate was not
+        As in ``GridSearchCV``, with ``mean_n_relevant`` in addition. NaN where a candidate was not
         tried (``race``).
     variance_factor_ : float
-        By which the variances of the chosen model's latents are multiplied, as the rows left out ask
-        for: below 1 where Laplace's approximation is too timid, at most 2, and 1 with ``scoring`` or
-        ``criterion="evidence"``. Its weights are those of a plain fit with ``best_params_``.
+        Factor of the latent variances of the chosen model. It maximises the cross-validated log density:
+        it is below 1 if Laplace's approximation is underconfident, and at most 2. It is 1 with
+        ``scoring`` or ``criterion="evidence"``. The weights are those of a plain fit with
+        ``best_params_``.
     classes_ : ndarray of shape (n_classes,)
     n_splits_ : int
     refit_time_ : float
     n_iter_ : int
-        Of the chosen model.
+        Number of iterations of the chosen model.
 
     Examples
     --------
@@ -154,10 +158,10 @@ class SparseBayesClassifierCV(ClassifierMixin, ClassifierSearch, SparseBayesSear
 
 
 class SparseBayesRegressorCV(RegressorMixin, RegressorSearch, SparseBayesSearch):  # type: ignore[misc]
-    r"""Sparse regressor that chooses its degree of sparsity and its kernel width.
+    r"""Sparse regressor with prior and kernel width chosen by cross-validation.
 
-    The regression counterpart of :class:`SparseBayesClassifierCV`; every candidate is a
-    :class:`~laconism.SparseBayesRegressor`.
+    The regression counterpart of :class:`SparseBayesClassifierCV`. Every candidate is a
+    :class:`~laconism.SparseBayesRegressor`, and the one with the best score is chosen.
 
     Parameters
     ----------
@@ -168,7 +172,7 @@ class SparseBayesRegressorCV(RegressorMixin, RegressorSearch, SparseBayesSearch)
     rank_tol, max_rank
         As in :class:`~laconism.SparseBayesRegressor`.
     scoring : None, str or callable, default=None
-        None is the mean log density of the target under the predictive distribution, rows weighted.
+        ``None`` is the weighted mean log density of the target under the predictive distribution.
 
     Attributes
     ----------

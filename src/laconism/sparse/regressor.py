@@ -13,54 +13,58 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
     r"""Sparse Gaussian regression on features or kernels.
 
     Maximises :math:`-\tfrac n2\log\sigma^2 - \|y - \Phi w - b\|^2/(2\sigma^2) -
-    \sum_j\mathrm{penalty}(w_j)` over weights and noise [F01]_: most weights become exactly zero. Where
-    that would pass through the data, with half as many parameters as rows and little noise left, the
-    noise is the one that a dense model expects (by its evidence), except for ``solver="em"``.
+    \sum_j\mathrm{penalty}(w_j)` over weights and noise variance [F01]_. Most weights become exactly
+    zero. If the result interpolates the data (half as many parameters as rows, and little noise), the
+    fit is repeated with the noise variance that the evidence of a dense model suggests, except with
+    ``solver="em"``.
 
     Parameters
     ----------
     prior : str or Prior, default="jeffreys"
-        ``"jeffreys"`` (nothing to tune), ``"laplace"``, ``"gaussian"``, ``"student_t"``,
-        ``"generalized_gaussian"`` or an object of :mod:`laconism.priors`.
+        Prior of the weights: ``"jeffreys"`` (no parameter to tune), ``"laplace"``, ``"gaussian"``,
+        ``"student_t"``, ``"generalized_gaussian"`` or an object of :mod:`laconism.priors`.
     kernel : None, str, Kernel or callable, default=None
-        ``None`` uses the features themselves; ``"linear"``, ``"poly"``, ``"rbf"``, ``"matern"``, an
-        object of :mod:`laconism.kernels` or a function of two matrices puts one column on each distinct
-        training row; ``"precomputed"`` takes the kernel matrix as ``X``.
+        ``None`` uses the features themselves as columns. ``"linear"``, ``"poly"``, ``"rbf"``,
+        ``"matern"``, an object of :mod:`laconism.kernels` or a function of two matrices gives one column
+        for each distinct training row. With ``"precomputed"`` the kernel matrix is passed as ``X``.
     gamma : float or {"scale", "auto"}, default="scale"
-        Of the named kernels. The papers' width h is ``gamma = 1 / (2 * h**2)``.
+        Parameter of the named kernels, as in :class:`SparseBayesClassifier`. The papers' width h is
+        ``gamma = 1 / (2 * h**2)``.
     degree : int, default=3
-        Of ``"poly"``.
+        Degree of the ``"poly"`` kernel.
     coef0 : float, default=1.0
-        Of ``"poly"``.
+        Constant term of the ``"poly"`` kernel.
     expansion : int, default=1
-        Degree up to which products of features are taken as columns too (``kernel=None``).
+        Largest degree of the products of features that are columns too (with ``kernel=None``).
     likelihood : {"gaussian", "student"} or Noise, default="gaussian"
-        ``"student"`` has heavy tails for a few wild targets: :class:`~laconism.likelihoods.Student`.
+        Distribution of the noise. ``"student"`` has heavy tails, for data with outliers:
+        :class:`~laconism.likelihoods.Student`.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     penalize_intercept : bool, default=False
-        ``True`` puts the prior on the intercept as on any weight, which is the papers' model.
+        Whether the intercept has the prior of the weights, as in the papers.
     solver : {"auto", "em", "newton", "proximal"} or Solver, default="auto"
-        ``"auto"`` takes the exact ``"proximal"`` for the Laplace prior and ``"newton"`` otherwise;
+        ``"auto"`` is the exact ``"proximal"`` for the Laplace prior and ``"newton"`` otherwise;
         ``"em"`` is the papers' algorithm.
     max_iter : int, default=1000
-        Most iterations.
+        Largest number of iterations.
     tol : float, default=1e-8
-        An iteration that gains less than this many nats per observation is the last.
+        The fit stops after an iteration that gains less than this many nats per observation.
     rank_tol : float or "auto", default="auto"
-        A kernel matrix is never formed; it is factored until no diagonal element misses more than
-        this part of the largest. ``"auto"`` is what the solver needs to give the weights of the full
-        matrix to 1e-5 of their length: 1e-6 where the factors only choose the kernels (Newton's method
-        with a prior that absorbs zeros), 1e-12 where they weigh all of them (EM), 1e-8 otherwise.
+        The kernel matrix is not formed but factored, until no diagonal element of the residual exceeds
+        this fraction of the largest. ``"auto"`` depends on the solver: 1e-6 if the factors only choose
+        kernels (Newton's method with a prior that absorbs zeros), 1e-12 if they weigh all of them (EM),
+        1e-8 otherwise.
     max_rank : int, default=1000
-        Rank at which the factorisation stops all the same. The candidates are then the kernels of that
-        many rows, the ones that leave least of the matrix unexplained (a Nystrom approximation), and
-        ``status_`` says so.
+        Largest rank of the factorisation. If it is reached, only the kernels of that many rows are
+        candidates, those that approximate the matrix best (a Nystrom approximation), and ``status_``
+        reports it.
     n_jobs : int or None, default=None
-        Unused by a single output; here so that all estimators share it.
+        Not used: there is one output. All estimators have this parameter.
     warm_start : bool, default=False
-        Start from the previous answer; a prior that absorbs zeros then mostly prunes.
+        Whether to start from the previous solution; with a prior that absorbs zeros, columns are then
+        mostly pruned.
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconism.solvers.Record` after every iteration; returning
         ``True`` stops the fit.
@@ -70,15 +74,16 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
     coef_ : ndarray of shape (n_columns,)
         Weights of the features; with ``kernel=None`` only.
     dual_coef_ : ndarray of shape (n_relevant,)
-        Weights of the kept rows; with a kernel only.
+        Weights of the kept kernels; with a kernel only.
     intercept_ : float
     noise_variance_ : float
-        Residual variance, corrected for the parameters that the data determine; where those are many
-        for the rows, at least what rows ask for that are left out, each with its own kernel.
+        Residual variance, corrected for the effective degrees of freedom. If rows are few for the
+        parameters, it is at least the leave-one-out estimate, where a row is left out together with its
+        kernel.
     relevance_ : ndarray of shape (n_relevant,)
-        Indices of what was kept: training rows for a kernel, columns without.
+        Indices of the kept columns: training rows with a kernel, features without.
     relevance_vectors_ : ndarray of shape (n_relevant, n_features)
-        The kept rows; with a kernel only.
+        The training rows with kept kernels; with a kernel only.
     n_relevant_, posteriors_, prior_, priors_, history_, status_, n_iter_
         As in :class:`SparseBayesClassifier`.
 
