@@ -208,6 +208,7 @@ FAR = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "v"), MODERATE + WIDE + FAR)
 def test_logistic_normal_logit(m, v):
     expected = exact_logit(m, v)
@@ -216,6 +217,7 @@ def test_logistic_normal_logit(m, v):
     assert float(logistic_normal_logit(-m, v)) == pytest.approx(-got, rel=1e-10, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "v"), MODERATE)
 def test_logistic_normal_logit_has_nine_digits_where_it_matters(m, v):
     assert float(logistic_normal_logit(m, v)) == pytest.approx(exact_logit(m, v), rel=1e-9, abs=1e-12)

@@ -163,6 +163,7 @@ def fitted(folder):
     return json.loads(out), predicted[1]
 
 
+@pytest.mark.slow
 def test_fit_says_what_it_did(fitted):
     said, _ = fitted
     assert (said["task"], said["rows"], said["features"]) == ("classification", 88, 5)
@@ -178,6 +179,7 @@ def test_fit_says_what_it_did(fitted):
         assert part in notes
 
 
+@pytest.mark.slow
 def test_round_trip_in_a_fresh_process_is_exact(folder, fitted):
     again = laconism_once(folder, "predict", "people.skops", "people.csv", "--out", "fresh.csv")
     assert again.returncode == 0, again.stderr
@@ -194,6 +196,7 @@ def test_round_trip_in_a_fresh_process_is_exact(folder, fitted):
     np.testing.assert_array_equal(model.predict_proba(raw), found.iloc[:, 1:])
 
 
+@pytest.mark.slow
 def test_every_way_to_write_a_table_is_the_same(folder, fitted):
     table = people(90)
     plain = table.to_csv(index=False)
@@ -278,6 +281,7 @@ def flat(text):
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_the_names_of_seven_thousand_columns(folder):
     """They are longer than any head of a file; cut in two, a name may be another column's."""
     names = [f"gene_{k}" for k in range(7000)]
@@ -492,6 +496,7 @@ def test_mistakes_get_one_sentence(folder):
     assert mended == [0, "", ""]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no folder that refuses files")
 def test_a_folder_that_refuses_files(folder):
     (folder / "good.csv").write_text("a,b,y\n" + "".join(f"{k},1,{k % 2}\n" for k in range(40)))
@@ -518,6 +523,7 @@ def test_usage_and_help(folder):
 # ---- all models, both tasks ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_model_fits_inspects_and_predicts(folder):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(48, 4)).round(3)
@@ -593,6 +599,7 @@ def test_targets_are_what_they_look_like(folder):
 # ---- large and wide --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_rows(folder):
     n = 100_000
     rng = np.random.default_rng(0)
@@ -621,6 +628,7 @@ def test_a_hundred_thousand_rows(folder):
     assert abs(sparse["log_loss"] - linear["log_loss"]) < 1e-3
 
 
+@pytest.mark.slow
 def test_two_thousand_columns(folder):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 2000)).round(3)
@@ -677,6 +685,7 @@ def test_categories_without_number(folder):
 # ---- should I use this? ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_evaluate_measures_what_it_says(folder):
     rng = np.random.default_rng(0)
     n = 120
@@ -723,6 +732,7 @@ def test_evaluate_measures_what_it_says(folder):
 # ---- terminals, pipes and signals ------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_quietly(folder, fitted):
     people(20_000).to_csv(folder / "flood.csv", index=False)
     process = subprocess.Popen(
@@ -740,6 +750,7 @@ def test_a_closed_pipe_ends_quietly(folder, fitted):
     assert error == b""
 
 
+@pytest.mark.slow
 def test_results_go_where_they_are_sent(folder, fitted):
     """To stdout by its other name, packed if the name says so, and nowhere if nobody is there."""
     commands = [
@@ -758,6 +769,7 @@ def test_results_go_where_they_are_sent(folder, fitted):
     assert many.wait() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="streams are closed otherwise there")
 def test_closed_streams(folder, fitted):
     shell = f"{sys.executable} -m laconism"
@@ -772,6 +784,7 @@ def test_closed_streams(folder, fitted):
     assert (runs[1].returncode, (folder / "quiet.csv").read_text()) == (0, fitted[1])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk is always full")
 def test_no_room_for_the_help(folder):
     command = f"{sys.executable} -m laconism --help > /dev/full"
@@ -779,6 +792,7 @@ def test_no_room_for_the_help(folder):
     assert (run.returncode, run.stderr) == (1, b"error: No space left on device.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")
 def test_an_interrupt_ends_quietly(folder):
     people(2_000).to_csv(folder / "slow.csv", index=False)
@@ -798,6 +812,7 @@ def test_an_interrupt_ends_quietly(folder):
     assert b"Traceback" not in err
 
 
+@pytest.mark.slow
 def test_without_the_extra_there_is_one_sentence(folder):
     code = """
 import sys

@@ -83,6 +83,7 @@ def headings(page):
 SHARED = {"Errors", "Which columns matter", "What the model keeps", "What was done to the data"}
 
 
+@pytest.mark.slow
 def test_each_page_has_its_parts(pages):
     two, three, number = (set(headings(pages[name])) for name in ("two", "three", "number"))
     assert two >= SHARED | {"Calibration", "Confusion", "From few kernels to many"}
@@ -142,6 +143,7 @@ addEventListener("load", () => {
 </script></body></html>"""
 
 
+@pytest.mark.slow
 def test_a_browser_shows_the_pages(pages, tmp_path):
     frames = [
         f'<iframe width="{width}" height="900" srcdoc="{escape(page)}"></iframe>'

@@ -31,6 +31,7 @@ def rows_weights(model, n):
     return w
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 def test_factored_is_dense(kernel, prior):
@@ -111,6 +112,7 @@ def test_sparse_rows_give_the_dense_answer(kind, prior):
     np.testing.assert_allclose(model.predict_proba(kind(X)), dense.predict_proba(X), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [Laplace(20.0), "jeffreys"], ids=str)
 def test_sparse_features_are_never_made_dense(prior):
     rng = np.random.default_rng(0)

@@ -46,6 +46,7 @@ def shells(n=50, p=60, seed=0):
     return X[:n], far[:n].astype(int), X[n:], far[n:].astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LaconicClassifier, LaconicRegressor])
 def test_features_are_preferred_where_rows_are_few_for_them(kind):
     X, y, X_new, y_new = few_of_many(kind)
@@ -59,6 +60,7 @@ def test_features_are_preferred_where_rows_are_few_for_them(kind):
     np.testing.assert_array_equal(model.predict(X_new), kind(kernel=None).fit(X, y).predict(X_new))
 
 
+@pytest.mark.slow
 def test_what_few_features_lose_counts():
     """Words of documents all tell a little: as many as may be kept lose what their reference knows."""
     rng = np.random.default_rng(1)
@@ -79,6 +81,7 @@ def test_what_few_features_lose_counts():
     assert nats < more - 0.03
 
 
+@pytest.mark.slow
 def test_features_are_preferred_by_several_classes():
     X, y, X_new, y_new = few_of_many(LaconicClassifier, n=60, p=40, n_classes=3)
     model = LaconicClassifier().fit(X, y)
@@ -97,6 +100,7 @@ def test_kernels_are_taken_where_they_are_clearly_better():
     np.testing.assert_array_equal(model.predict_proba(X_new), by_name.predict_proba(X_new))
 
 
+@pytest.mark.slow
 def test_who_is_not_the_first_choice_has_to_be_clearly_better(monkeypatch):
     X, y, _, _ = few_of_many(LaconicClassifier, n=60, p=40, seed=2)
     assert hasattr(LaconicClassifier().fit(X, y), "coef_")
@@ -116,6 +120,7 @@ def test_features_do_not_compete_where_rows_suffice_or_a_width_was_given(kind):
     assert hasattr(kind(gamma=0.01).fit(wide, z), "dual_coef_")
 
 
+@pytest.mark.slow
 def test_corners_ask_for_a_rough_kernel(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1150, 2))
@@ -136,6 +141,7 @@ def test_corners_ask_for_a_rough_kernel(tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "rough.skops").predict(X[test]), free.predict(X[test]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LaconicClassifier, LaconicRegressor])
 def test_a_model_of_features_does_what_others_do(kind, tmp_path):
     X, y, X_new, _ = few_of_many(kind, n=40, p=90)
@@ -153,6 +159,7 @@ def test_a_model_of_features_does_what_others_do(kind, tmp_path):
     assert model.with_kernels(1).n_relevant_ == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LaconicClassifier, LaconicRegressor])
 def test_a_weight_is_a_repetition_where_features_compete(kind):
     X, y, X_new, _ = few_of_many(kind, n=40, p=90)
@@ -289,6 +296,7 @@ def weak_signals(n, p=400, shift=0.2, n_classes=2, seed=0):
     return X[:n], y[:n], X[n:], y[n:]
 
 
+@pytest.mark.slow
 def test_many_weak_features_are_not_shrugged_at():
     # Laplace's mode is close to zero beside its deviation, and beside its intercept.
     X, y, X_new, y_new = weak_signals(50, shift=0.3)
@@ -319,6 +327,7 @@ def test_stretch_and_shift_are_the_best_around():
     assert shift == 0
 
 
+@pytest.mark.slow
 def test_classes_have_one_prior():
     # Each chose its own, by few rows: one that was unlucky spoiled what the others said.
     X, y, _, _ = weak_signals(45, p=120, shift=0.5, n_classes=3)

@@ -94,6 +94,7 @@ def test_pickle_and_clone(kind):
     np.testing.assert_array_equal(says(fresh.fit(X, y), X), says(model, X))
 
 
+@pytest.mark.slow
 @both
 def test_search_and_pipeline(kind):
     X, y = data(kind, 60)

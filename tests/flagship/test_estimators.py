@@ -30,6 +30,7 @@ from laconism.priors import Jeffreys
 from laconism.solvers import Problem
 
 
+@pytest.mark.slow
 def test_iris():
     X, y = load_iris(return_X_y=True)
     score = cross_val_score(LaconicClassifier(), X, y, cv=3)
@@ -103,6 +104,7 @@ def fitted_wide(kind, seed):
     return survives(kind(kernel=None), *wide(kind, 60, 2000, seed))
 
 
+@pytest.mark.slow
 @both
 def test_few_features_of_many(kind):
     found = 0
@@ -143,6 +145,7 @@ def factors(kind, n, seed):
     return X, (y > 0).astype(int) if kind is LaconicClassifier else y
 
 
+@pytest.mark.slow
 def test_many_features_of_few_factors_predict_labels():
     """Few features that agree with a dense reference at 60 rows alone would not agree elsewhere."""
     lost, more = [], []
@@ -237,6 +240,7 @@ def test_unseen_rows_are_rows(intercept):
     np.testing.assert_allclose(at_rows + penalty.loss(few, one.mean), missed, rtol=1e-6)
 
 
+@pytest.mark.slow
 @both
 def test_a_repeated_row_weighs_twice_among_many_features(kind):
     X, y = wide(kind, 40, 100, 3)
@@ -262,6 +266,7 @@ def test_features(kind):
     assert set(model.with_kernels(3).relevance_) == {0, 1, 2}
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("kernel", ["linear", "poly", "matern", "rbf", RBF(0.5), lambda A, B: A @ B.T])
 def test_kernels(kind, kernel):
@@ -272,6 +277,7 @@ def test_kernels(kind, kernel):
         assert model.n_relevant_ <= 2
 
 
+@pytest.mark.slow
 def test_the_width_of_many_rows():
     X, y = make_ripley(20_000, random_state=0)
     X_test, y_test = make_ripley(2000, random_state=1)
@@ -284,6 +290,7 @@ def test_a_cubic_is_found():
     assert LaconicRegressor("poly").fit(X, y).score(X, y) > 0.7
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("kernel", ["rbf", "linear", None])
 def test_sparse_X(kind, kernel):
@@ -299,6 +306,7 @@ def test_sparse_X(kind, kernel):
         np.testing.assert_allclose(says(model, X), says(dense, X), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 @both
 def test_units_of_sparse_features(kind):
     """An income and an age beside categories, as a ``ColumnTransformer`` makes them."""
@@ -332,6 +340,7 @@ def test_duplicate_rows(kind, kernel):
     assert model.n_relevant_ <= 20
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "matern", None])
 def test_constant_features(kind, kernel):
@@ -343,6 +352,7 @@ def test_constant_features(kind, kernel):
     assert model.score(Z, y) > 0.45
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "matern", None])
 @pytest.mark.parametrize("value", [0.0, 1.0, 1e6])
@@ -358,6 +368,7 @@ def test_all_rows_identical(kind, kernel, value):
         np.testing.assert_allclose(model.predict_dist(X)[1], y.std(), rtol=0.1)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "matern", None])
 def test_two_rows(kind, kernel):
@@ -374,6 +385,7 @@ def test_one_row():
         LaconicClassifier().fit([[0.0, 1.0]], [3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "matern", None])
 @pytest.mark.parametrize("likelihood", ["probit", "logistic"])
 def test_separable_data(kernel, likelihood):
@@ -431,6 +443,7 @@ def test_without_intercept(kind):
         np.testing.assert_array_equal(model.intercept_, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_nothing_collapses_with_few_of_one_class(seed):
     X, y = make_moons(400, noise=0.25, random_state=seed)

@@ -58,6 +58,7 @@ def test_slopes_of_the_evidence_are_its_differences(intercept):
     np.testing.assert_allclose(slope, (up - down) / (2 * h), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_features_that_say_nothing_weigh_nothing(seed):
     """By one step along the slopes of the latent the errors were .84 and, unweighed, 1.75."""
@@ -85,6 +86,7 @@ def test_a_search_ends_with_more_rows_and_takes_fewer_for_many_classes():
     assert (order[search_rows(X[order], 1)[0]] == few).all()
 
 
+@pytest.mark.slow
 def test_the_more_rows_the_narrower_the_kernel():
     """What 600 rows cannot resolve: on all of them the width would be that of the noise's average."""
     rng = np.random.default_rng(0)

@@ -53,6 +53,7 @@ def test_features_far_from_zero(kernel, shift):
     np.testing.assert_allclose(other.predict_proba(X + shift), model.predict_proba(X), atol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["rbf", None])
 @pytest.mark.parametrize(
     ("scale", "shift"), [(1e-3, 0.0), (1e3, -5.0), (-1.0, 1e3), (1e-6, 1.0), (1e60, 0.0)]

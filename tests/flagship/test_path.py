@@ -62,6 +62,7 @@ def test_deviations_of_a_regressor_are_the_reference_s_too():
     assert divergence(model, X) <= 2 * model.tolerance_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_features", [20, 100, 1000])
 def test_deviations_of_a_regressor_are_the_reference_s_at_rows_not_seen(n_features):
     """With many features the reference is certain of the rows it has seen, and of no others."""
@@ -115,6 +116,7 @@ def test_what_is_added_is_the_prior_s_variance_given_the_kept_rows():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_far_from_the_others_do_not_surprise_a_regression(seed):
     """Where features have long tails many new rows are far from all kept kernels."""
@@ -150,6 +152,7 @@ def test_longer_paths_lose_less(kind):
     assert len(X) >= model.n_relevant_
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, 0.001, 1e-4])
 def test_the_smallest_model_within_the_tolerance(kind, tolerance):
@@ -307,6 +310,7 @@ def test_a_slim_model_says_the_same(kind, kernel):
     np.testing.assert_array_equal(says(slim.slim(), X), says(model, X))
 
 
+@pytest.mark.slow
 def test_a_slim_model_is_small():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 5))

@@ -91,6 +91,7 @@ def test_with_next_to_no_noise_few_kernels_still_say_what_the_reference_says(see
     assert std.mean() < 3 * np.sqrt(v + model.noise_variance_).mean()
 
 
+@pytest.mark.slow
 def test_without_noise_there_may_be_twice_as_many_kernels():
     rng = np.random.default_rng(940)
     X = rng.uniform(-2, 2, size=(500, 2))

@@ -274,6 +274,7 @@ def test_leave_one_out_of_copies_leaves_out_all_of_them():
         np.testing.assert_allclose(v[k], expected[1][0], rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_copies_of_rows_do_not_make_a_classifier_sure_of_itself(n_classes, monkeypatch):
     X, y = make_classification(1000, 6, n_informative=4, n_classes=n_classes, flip_y=0.1, random_state=0)

@@ -65,6 +65,7 @@ def test_few_features_that_say_all_stay_few():
     assert LaconicClassifier().fit(X, y).n_relevant_ < 10
 
 
+@pytest.mark.slow
 def test_a_limit_or_a_tolerance_is_kept_to():
     X, y, _, _ = weak()
     assert LaconicClassifier(max_kernels=20).fit(X, y).n_relevant_ <= 20

@@ -171,6 +171,7 @@ def shown_texts(figure):
     return [(text.get_text(), text.get_window_extent().shrunk(0.9, 0.8)) for text in shown.values()]
 
 
+@pytest.mark.slow
 def test_no_text_covers_another_and_all_is_on_the_page(draw):
     figure = draw(None).figure_
     figure.canvas.draw()
@@ -501,6 +502,7 @@ def test_shrinkage_has_its_closed_forms():
     np.testing.assert_allclose(shrink(Jeffreys(strength=2.0), ESTIMATES), jeffreys, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "prior",
     [

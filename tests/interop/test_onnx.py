@@ -131,6 +131,7 @@ MACHINES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_every_machine_with_every_kernel(machine, kernel):
@@ -166,6 +167,7 @@ GRID, YGRID, _ = make_grid(40, (4, 3), relevant=(2, 2), random_state=0)
 CUBE, YCUBE, _ = make_grid(40, (3, 2, 2), relevant=(2, 1, 1), random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("combine", ["product", "sum"])
 def test_grids(combine):
     combine = {"combine": combine, "max_iter": 20}
@@ -198,6 +200,7 @@ def test_searches_and_expansions():
     agree(SparseBayesRegressor(expansion=2, penalize_intercept=True).fit(X, TARGET), NEW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
 def test_joint_models(kernel):
     few = {"max_iter": 2, "n_centres": 10}
@@ -295,6 +298,7 @@ def test_a_time_stamp_keeps_its_digits():
     agree(RVMClassifier(kernel=Matern(nu=0.5)).fit(stamped, Y), stamped)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("kernel", ["features", "rbf", "rough", "scaled sum"])
 def test_single_precision(machine, kernel):
@@ -321,6 +325,7 @@ def test_single_precision(machine, kernel):
         np.testing.assert_allclose(said["std"], std, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e4])
 # Without an intercept zero is where features are seen from, and nothing knows where their middle is.
 @pytest.mark.parametrize("machine", [name for name in MACHINES if name != "student"])
@@ -472,6 +477,7 @@ def test_probabilities_near_zero_keep_their_digits(likelihood):
 # ---- pipelines ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "steps",
     [
@@ -495,6 +501,7 @@ def test_steps_before_a_model(steps):
     agree(make_pipeline(*steps, RVMClassifier()).fit(X, Y), NEW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["mean", "median", "most_frequent", "constant"])
 @pytest.mark.parametrize("indicator", [False, True])
 def test_missing_numbers(strategy, indicator):
@@ -550,6 +557,7 @@ ENCODERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Found unknown categories:UserWarning")
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_tables_of_words_and_numbers(encoder):

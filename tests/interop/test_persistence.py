@@ -182,6 +182,7 @@ pickle.dump(answers, open(sys.argv[2], "wb"))
 """
 
 
+@pytest.mark.slow
 def test_every_estimator_and_pipeline_says_the_same_in_another_process(tmp_path):
     expected, rows, kinds = {}, {}, set()
     for number, (name, model, data, target) in enumerate(cases()):
@@ -374,6 +375,7 @@ def test_what_a_file_is_it_stays(tmp_path):
     assert isinstance(laconism.load(pipe), RVMClassifier)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no limit to set")
 def test_a_disk_that_is_full_is_said_with_the_name_of_the_file(tmp_path):
     code = """
@@ -396,6 +398,7 @@ except OSError as error:
     assert [each.name for each in tmp_path.iterdir()] == ["m.skops"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="nothing is killed there")
 def test_who_is_killed_while_saving_leaves_the_old_file(tmp_path):
     """And a draft that only those may read who may read the file."""
@@ -630,6 +633,7 @@ LIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize("protocol", [None, 0, 1])
 def test_names_that_no_model_has(tmp_path, good, lie, protocol):
@@ -678,6 +682,7 @@ def test_what_is_trusted_is_ours_or_listed():
     assert not any("interop" in name or ".cli" in name or "inspection" in name for name in names)
 
 
+@pytest.mark.slow
 def test_slim_files_of_the_flagship(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 5))

@@ -151,6 +151,7 @@ def test_weight_two_is_a_row_written_twice():
 # ---- what it finds --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_two_features_that_matter_only_together_are_found(seed):
     X, y = product_of_two(250, 30, seed)
@@ -162,6 +163,7 @@ def test_two_features_that_matter_only_together_are_found(seed):
     assert model.status_.converged
 
 
+@pytest.mark.slow
 def test_classes_share_their_features_or_do_not():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 6))
@@ -179,6 +181,7 @@ def test_classes_share_their_features_or_do_not():
     assert len(own.kernel_) == 3
 
 
+@pytest.mark.slow
 def test_regression_finds_its_noise_and_is_equivariant():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 6))
@@ -254,6 +257,7 @@ def test_from_scales_that_are_given_there_is_no_restart(starts):
     assert "from these initial_scales" in model.status_.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [100, 103, 108])
 def test_a_smooth_model_does_not_hide_a_feature_that_bends_the_boundary(seed):
     # Among noise two moons are nearly a line in the second feature: a smooth optimum, far from the best.
@@ -288,6 +292,7 @@ def test_a_weight_is_cheaper_where_rows_are_few():
         JCFORegressor(weight_rate="auto").fit(X, y)
 
 
+@pytest.mark.slow
 def test_screening_happens_inside_and_finds_the_linear_features():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 300))
@@ -299,6 +304,7 @@ def test_screening_happens_inside_and_finds_the_linear_features():
     assert {7, 200} <= set(auto.get_support(indices=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_five_of_many_more_features_than_rows_are_found(kernel):
     rng = np.random.default_rng(0)
@@ -308,6 +314,7 @@ def test_five_of_many_more_features_than_rows_are_found(kernel):
     np.testing.assert_array_equal(model.get_support(indices=True), np.arange(5))
 
 
+@pytest.mark.slow
 def test_features_stay_that_are_worth_their_price():
     X, y = product_of_two(200, 8)
     settings = {"weight_rate": 0.1, "penalize_intercept": False}
@@ -322,6 +329,7 @@ def test_features_stay_that_are_worth_their_price():
         assert alone.objective_ - model.objective_ > price
 
 
+@pytest.mark.slow
 def test_a_product_is_found_beside_a_feature_that_speaks_for_itself():
     rng = np.random.default_rng(1002)
     X = rng.normal(size=(200, 12))
@@ -366,6 +374,7 @@ def test_a_trial_gives_up_that_would_not_lead_below():
     assert again.value <= full.value
 
 
+@pytest.mark.slow
 def test_the_intercept_of_two_classes_on_kernels_pays_its_price():
     X, y = product_of_two(60, 2)
     y[:10] = 1.0
@@ -419,6 +428,7 @@ def test_the_origin_of_a_scaled_kernel():
 # ---- bad input ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_constant_and_copied_features_are_out():
     X, y = product_of_two(150, 4)
     wide = np.column_stack([np.full(150, 7.0), X, X[:, 0], 3 - 2 * X[:, 1], np.zeros(150)])

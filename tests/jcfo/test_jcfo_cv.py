@@ -32,6 +32,7 @@ def fitted(data):
     return JCFOClassifierCV(**SMALL).fit(*data)
 
 
+@pytest.mark.slow
 def test_the_features_are_found_and_offered(data, fitted):
     X, y = data
     np.testing.assert_array_equal(fitted.get_support(indices=True), [2, 5])
@@ -53,6 +54,7 @@ def test_results_are_laid_out_as_users_know_them(fitted):
     assert fitted.best_estimator_.get_params()["weight_rate"] == fitted.best_params_["weight_rate"]
 
 
+@pytest.mark.slow
 def test_within_one_standard_error_the_fewest_features_win(data, fitted):
     best = JCFOClassifierCV(**SMALL, one_standard_error=False).fit(*data)
     features = fitted.cv_results_["mean_n_features"]
@@ -90,6 +92,7 @@ def test_for_predictions_a_step_has_to_win_nats():
     assert not handicaps(JCFORegressorCV(one_standard_error=False), grid, 40.0).any()
 
 
+@pytest.mark.slow
 def test_on_few_rows_no_feature_is_left_out_by_luck():
     X, y = make_ripley(50, random_state=4)
     model = JCFOClassifierCV(cv=2, one_standard_error=False).fit(X, y)
@@ -98,6 +101,7 @@ def test_on_few_rows_no_feature_is_left_out_by_luck():
     assert model.get_support().all()
 
 
+@pytest.mark.slow
 def test_few_features_may_bear_low_prices_of_a_weight():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4))
@@ -110,6 +114,7 @@ def test_few_features_may_bear_low_prices_of_a_weight():
     assert losses[0] < 0.7 * losses[1]
 
 
+@pytest.mark.slow
 def test_the_prices_of_inner_products_are_not_lowered(data):
     X, y = data
     for kernel, rates in {"rbf": {4.0, 1.0, 0.3, 0.1}, "linear": {4.0, 1.0}}.items():
@@ -117,6 +122,7 @@ def test_the_prices_of_inner_products_are_not_lowered(data):
         assert set(model.cv_results_["param_weight_rate"]) == rates
 
 
+@pytest.mark.slow
 def test_the_same_features_are_given_kernels_once(data, monkeypatch):
     rates = []
 
@@ -133,6 +139,7 @@ def test_the_same_features_are_given_kernels_once(data, monkeypatch):
         assert first == second
 
 
+@pytest.mark.slow
 def test_the_chosen_model_is_the_end_of_the_path_on_all_rows(data):
     rates = {"selection_rates": [2.0, 8.0], "weight_rates": [None, 1.0, 0.3]}
     X, y = data[0][:90], data[1][:90]
@@ -146,6 +153,7 @@ def test_the_chosen_model_is_the_end_of_the_path_on_all_rows(data):
     assert model.best_estimator_.objective_ == found.state.value
 
 
+@pytest.mark.slow
 def test_the_race_takes_what_every_fold_would(data):
     X, y = data[0][:80, 2:6], data[1][:80]
     settings = {"selection_rates": [1.0, 6.0], "weight_rates": [None, 0.5, 0.1], "cv": 4}
@@ -212,6 +220,7 @@ def test_of_candidates_that_do_not_run_only_the_way_is_walked(data, monkeypatch)
     assert rates == [1.0]
 
 
+@pytest.mark.slow
 def test_the_chosen_model_is_as_sure_as_the_rows_left_out_allow():
     rng = np.random.default_rng(1)
     centres = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
@@ -236,6 +245,7 @@ def test_every_path_begins_at_the_scales_that_are_given(data):
             model.fit(X, y == "yes")
 
 
+@pytest.mark.slow
 def test_regression_and_another_score():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 5))

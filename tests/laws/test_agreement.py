@@ -130,6 +130,7 @@ def papers_stop(iterates, tol):
     return np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "design"), CASES)
 @pytest.mark.parametrize("prior", PRIORS)
 def test_em_is_the_textbook_loop(prior, task, design):
@@ -220,6 +221,7 @@ def test_a_tolerance_that_is_none_is_said_in_a_sentence(value):
 # ---- the objective never drops -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalize_intercept", [False, True])
 @pytest.mark.parametrize("design", ["linear", "wide", "rbf"])
 @pytest.mark.parametrize("likelihood", ["probit", "logistic", "gaussian"])
@@ -292,6 +294,7 @@ def lasso_reference(likelihood, Phi, y, rate, free):
     return LASSO[likelihood](with_ones(Phi), y, rate, False)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "proximal", "newton", "em"])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("free", [True, False], ids=["free", "penalised"])
@@ -307,6 +310,7 @@ def test_all_solvers_find_the_lasso(likelihood, free, shape, solver):
     np.testing.assert_allclose(w, truth, rtol=0, atol=1e-5 * np.abs(truth).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "newton", "em"])
 @pytest.mark.parametrize("likelihood", LASSO)
 def test_all_solvers_find_the_latents_of_the_lasso_of_wide_kernels(likelihood, solver):
@@ -331,6 +335,7 @@ def slope_of(likelihood, y, f, noise):
     return s * expit(-s * f) if likelihood == "logistic" else (y - f) / noise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [True, False], ids=["free", "penalised"])
 @pytest.mark.parametrize("design", ["linear", "quadratic", "rbf"])
 @pytest.mark.parametrize("likelihood", ["probit", "logistic", "gaussian"])
@@ -387,6 +392,7 @@ def test_newton_ends_where_the_gradient_of_the_kept_weights_is_zero(prior, likel
     assert abs(slope.sum()) < 1e-6 * np.abs(slope).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tol", [1e-4, 1e-8, 1e-12])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)

@@ -134,6 +134,7 @@ def test_what_has_a_name_is_found(kind):
     assert set(package.REGISTRY.values()) <= {cls for _, _, cls in FOUND}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name", "instance"), list(instances()))
 def test_laws(kind, name, instance):
     if isinstance(instance, Exception):
@@ -153,6 +154,7 @@ PRIORS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS, ids=repr)
 @pytest.mark.parametrize("prior", PRIORS, ids=repr)
 def test_history_never_drops(solver, prior):

@@ -78,6 +78,7 @@ def test_permuted_rows_permute_the_kept_kernels(task, prior):
     assert_close(latent(other, X), latent(model, X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"kernel": "rbf", "gamma": 0.5}], ids=["features", "rbf"])
 @pytest.mark.parametrize("likelihood", ["probit", "logistic"])
 @pytest.mark.parametrize("prior", PRIORS)
@@ -152,6 +153,7 @@ DOUBLED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("solver", ["auto", "em", "newton"])
 @pytest.mark.parametrize("case", DOUBLED)
@@ -194,6 +196,7 @@ def test_jeffreys_does_not_know_the_units_of_features(likelihood, units):
     assert_close(other._latents(X * UNITS[units])[1], model._latents(X)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, KERNEL], ids=["features", "rbf"])
 @pytest.mark.parametrize("unit", [1e-6, 1e-4, 1e3, 1e6, 1e8])
 def test_jeffreys_does_not_know_the_unit_of_the_target(unit, options):

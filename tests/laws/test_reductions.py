@@ -55,6 +55,7 @@ def assert_same(model, other, X, X_other=None, rtol=1e-6):
 # ---- priors ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "em", "newton"])
 @pytest.mark.parametrize("basis", ["features", "rbf"])
 @pytest.mark.parametrize("task", TASKS)
@@ -112,6 +113,7 @@ def compare_weights(task, prior, basis, *, weight, rows):
     return model.fit(X, y, sample_weight=weight), other.fit(X[rows], y[rows]), X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("task", TASKS)
@@ -125,6 +127,7 @@ def test_weight_2_is_a_row_written_twice(task, prior, basis):
     assert_same(model, other, new_rows())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("task", TASKS)
@@ -183,6 +186,7 @@ def test_class_weights_multiply_sample_weights():
 # ---- kernels and columns -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ def both_ways(model, X, y, seed):
     return weighted, written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=name)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_of_classes(model, classes):
@@ -62,6 +63,7 @@ def test_of_classes(model, classes):
     assert_allclose(*both_ways(model, X, y, classes), atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", REGRESSORS, ids=name)
 def test_of_values(model):
     X, y = make_friedman1(80, noise=1.0, random_state=1)

@@ -46,6 +46,7 @@ def error(model):
 # ---- the likelihood -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("df", [1.0, 2.5, 100.0])
 @pytest.mark.parametrize("v", [1e-4, 0.3, 1.0, 100.0])
 def test_predictive_is_the_integral(df, v):
@@ -202,6 +203,7 @@ def test_sparse_truth_among_outliers():
     assert robust < 0.4 * plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -240,6 +242,7 @@ def test_search_is_judged_by_its_own_density():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [SparseBayesRegressor, RVMRegressor, LaconicRegressor])
 def test_intervals_are_honest(kind):
     X, y, _ = sinc(501, wild=0.1, n=300)
@@ -284,6 +287,7 @@ def test_grid_of_features_with_outliers():
 # ---- the flagship ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_auto_takes_the_noise_that_rows_left_out_ask_for():
     X, y, clean = sinc(600, wild=0.1)
     wild, student = (LaconicRegressor(likelihood=noise).fit(X, y) for noise in ("auto", "student"))
@@ -300,6 +304,7 @@ def test_status_says_where_student_should_be_tried():
     assert "likelihood='student'" not in str(LaconicRegressor().fit(X, clean).status_)
 
 
+@pytest.mark.slow
 def test_flagship_on_features_finds_them_among_outliers():
     X, y, coef = sparse_truth(602)
     model = LaconicRegressor(None, likelihood="student").fit(X, y)
@@ -307,6 +312,7 @@ def test_flagship_on_features_finds_them_among_outliers():
     assert np.linalg.norm(model.coef_ - coef) < 0.25
 
 
+@pytest.mark.slow
 def test_weight_two_is_a_row_written_twice():
     X, y, _ = sinc(603, wild=0.1, n=60)
     weight = np.where(np.arange(60) % 3 == 0, 2.0, 1.0)

@@ -215,6 +215,7 @@ def test_wrong_width_at_predict(kind):
             model.predict(X[:, :3])
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("kernel", [None, "rbf"])
 @pytest.mark.parametrize(
@@ -336,6 +337,7 @@ def test_labels_of_bytes_are_refused():
 # ---- settings that make no sense ------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize(
     ("prior", "fragment"),
@@ -377,6 +379,7 @@ def test_priors_of_the_wrong_type(kind, prior):
     check_refused(kind(prior=prior), *data(kind), "prior must be one of .*'jeffreys'", error=TypeError)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize(
     ("settings", "fragment"),
@@ -553,12 +556,14 @@ def test_a_kernel_that_raises(kind):
     check_refused(kind(kernel=fail), *data(kind), "my own error", error=ZeroDivisionError)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("gamma", [1e-9, 1e9, 1e300, 1e-300])
 def test_extreme_widths(kind, gamma):
     check_every(kind, *data(kind), kernels=["rbf", "matern"], gamma=gamma)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("gamma", [1e-9, 1e9, 1e300, 1e-300])
 def test_extreme_widths_of_a_polynomial(kind, gamma):
@@ -568,6 +573,7 @@ def test_extreme_widths_of_a_polynomial(kind, gamma):
     check_every(kind, *data(kind), check, kernels=["poly"], gamma=gamma)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("scale", [1.0, 1e3, 1e6, 1e40])
 @pytest.mark.parametrize("gamma", [1.0, "scale"])
@@ -580,6 +586,7 @@ def test_high_degree(kind, scale, gamma):
     check_every(kind, X * scale, y, check, kernels=["poly"], degree=10, gamma=gamma)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("scale", [1e3, 1e12, 1e40])
 def test_products_of_large_features(kind, scale):
@@ -594,6 +601,7 @@ def test_products_of_large_features(kind, scale):
 # ---- scales ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("scale", [1e200, 1e150, 1e99, 1e50, 1e-50, 1e-99, 1e-160, 1e-200, 1e-310])
 def test_features_of_extreme_scale(kind, scale):
@@ -605,6 +613,7 @@ def test_features_of_extreme_scale(kind, scale):
     check_every(kind, X * scale, y, check, kernels=KERNELS, priors=FEW, solvers=["auto", "em"])
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("scale", [1e200, 1e150, 1e90, 1e-90, 1e-200])
 def test_features_of_mixed_scales(kind, scale):
@@ -617,6 +626,7 @@ def test_features_of_mixed_scales(kind, scale):
     check_every(kind, X, y, check, kernels=KERNELS, priors=FEW, solvers=["auto", "em"])
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("far", [1e10, 1e100, 1e160, 1e200, 1e308])
 @pytest.mark.parametrize("kernel", [*KERNELS, "expansion"])
@@ -645,6 +655,7 @@ def test_features_with_a_large_offset(kind):
     check_every(kind, X + 1e8, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e200, 1e120, 1e90, 1e50, 1e-50, 1e-90, 1e-120, 1e-200, 1e-310])
 def test_targets_of_extreme_scale(scale):
     X, y = data(SparseBayesRegressor)
@@ -655,6 +666,7 @@ def test_targets_of_extreme_scale(scale):
     check_every(SparseBayesRegressor, X, y * scale, check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [-200, -40, -20, 20, 40, 200])
 @pytest.mark.parametrize("kernel", [None, "rbf"])
 @pytest.mark.parametrize("solver", ["auto", "em"])
@@ -704,6 +716,7 @@ def test_weights_beyond_reason_are_refused(kind):
         kind().fit(X, y, sample_weight=np.full(30, 1e100))
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("weight", [1e12, 1e-12, 1e20, 1e-100])
 def test_extreme_weights(kind, weight):
@@ -716,6 +729,7 @@ def test_extreme_weights(kind, weight):
     )
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("weight", [1e12, 1e-12])
 def test_extreme_weights_mixed(kind, weight):
@@ -728,6 +742,7 @@ def test_extreme_weights_mixed(kind, weight):
 # ---- shapes ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("penalize_intercept", [False, True])
 def test_constant_features(kind, penalize_intercept):
@@ -736,6 +751,7 @@ def test_constant_features(kind, penalize_intercept):
     check_every(kind, X, y, kernels=KERNELS, penalize_intercept=penalize_intercept)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("value", [0.0, 3.0, 0.1])
@@ -757,12 +773,14 @@ def test_empty_model_predicts_the_frequencies(kind):
             np.testing.assert_allclose(model.predict_proba(X)[:, 1], y.mean(), atol=0.02)
 
 
+@pytest.mark.slow
 @both
 def test_one_feature(kind):
     X, y = data(kind)
     check_every(kind, X[:, :1], y, kernels=KERNELS)
 
 
+@pytest.mark.slow
 @both
 def test_two_rows(kind):
     X = np.array([[0.0, 1.0], [1.0, -1.0]])
@@ -771,6 +789,7 @@ def test_two_rows(kind):
     check_every(kind, X, np.array([0, 1]), fit_intercept=False)
 
 
+@pytest.mark.slow
 def test_one_row_per_class():
     X, _ = data(SparseBayesClassifier, n=5)
     check_every(SparseBayesClassifier, X, np.arange(5), kernels=KERNELS)
@@ -790,12 +809,14 @@ def test_many_features_few_rows(kind):
     check_every(kind, X, y, kernels=["rbf", "linear"], priors=["jeffreys", "laplace"])
 
 
+@pytest.mark.slow
 @both
 def test_duplicate_rows(kind):
     X, y = data(kind, n=10)
     check_every(kind, np.repeat(X, 12, axis=0), np.repeat(y, 12), kernels=KERNELS)
 
 
+@pytest.mark.slow
 @both
 def test_duplicate_rows_with_different_targets(kind):
     X, y = data(kind, n=10)
@@ -803,6 +824,7 @@ def test_duplicate_rows_with_different_targets(kind):
     check_every(kind, np.repeat(X, 4, axis=0), y, kernels=KERNELS)
 
 
+@pytest.mark.slow
 @both
 def test_identical_rows(kind):
     X = np.ones((10, 3))
@@ -814,6 +836,7 @@ def test_identical_rows(kind):
     np.testing.assert_allclose(said, 0.5, atol=1e-6)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("noise", [0.0, 1e-14, 1e-8])
 def test_repeated_columns(kind, noise):
@@ -832,6 +855,7 @@ def test_constant_column_beside_a_penalised_intercept(kind):
 # ---- easy problems --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("likelihood", ["probit", "logistic"])
 @pytest.mark.parametrize("gap", [0.1, 3.0, 100.0])
 def test_separable_classes(likelihood, gap):
@@ -883,6 +907,7 @@ def test_one_rare_class_or_outlier(kind):
     check_every(kind, X, y, solvers=["auto", "em"])
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("max_iter", [1, 2])
 def test_one_iteration(kind, max_iter):
@@ -892,6 +917,7 @@ def test_one_iteration(kind, max_iter):
         assert model.n_iter_ <= max_iter, model
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("tol", [1e-300, 1e300])
 def test_extreme_tolerance(kind, tol):

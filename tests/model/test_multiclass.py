@@ -40,6 +40,7 @@ def test_a_tail_of_an_answer_does_not_become_nan():
     assert np.exp(couple(yes, no, 4.0)).sum() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_the_flagship_is_as_sure_of_three_classes_as_it_should_be():
     """Normalised answers are far too timid on the wines: 0.11 nats, where 0.06 are due."""
     X, y = load_wine(return_X_y=True)
@@ -61,6 +62,7 @@ def some_digits(seed=0):
     return train_test_split(X[alike], y[alike], train_size=200, random_state=seed, stratify=y[alike])
 
 
+@pytest.mark.slow
 def test_the_kernel_is_the_one_whose_answers_are_best_together():
     """By itself each answer asks for kernels so wide that the digits are mixed up."""
     X, X_test, y, y_test = some_digits()

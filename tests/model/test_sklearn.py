@@ -98,6 +98,7 @@ def test_every_public_estimator_is_checked():
     assert set(classes) <= set(public_estimators())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -838,6 +839,7 @@ def test_float32(model, binary, regression):
     assert_close(outputs(first, X32), outputs(model.fit(X32.astype(float), y), X32.astype(float)), 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, bool])
 def test_integers(model, binary, regression, dtype):
     X, y = problem_of(model, binary, regression)

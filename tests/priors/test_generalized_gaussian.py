@@ -49,6 +49,7 @@ def draw(name, n, seed, share=None):
 # ---- no collapse -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("likelihood", ["probit", "logistic"])
 @pytest.mark.parametrize("share", [None, 0.2], ids=["balanced", "80/20"])
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -67,6 +68,7 @@ def test_no_degree_of_sparsity_collapses(name, share, likelihood):
         assert log_loss(truth, model.predict_proba(new)) < (nothing + signal) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [1.0, 1.5, 2.0])
 def test_the_papers_rule_collapses(q):
     # Any stationary point has m S / (S + b) <= 0.2945 n: with as many weights as rows, none at all.
@@ -279,6 +281,7 @@ def test_solvers_and_starts_of_a_sparse_shape(solver):
     assert 0 < model.n_relevant_ < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["em", "newton"])
 def test_the_convex_shapes_do_not_depend_on_the_solver(solver):
     X, y, _ = make_sparse_classification(150, 20, n_relevant=5, random_state=0)
@@ -365,6 +368,7 @@ def test_shared_scales_of_a_learnt_prior(q, special):
     np.testing.assert_allclose(model.decision_function(X), same.decision_function(X), atol=1e-3)
 
 
+@pytest.mark.slow
 def test_scales_of_its_own_are_the_reweighted_lasso():
     # Section 5.3: w <- argmin |y - Phi w|^2 / 2 + sum (1 + a) / (|w_j| + b) |w_j|.
     rng = np.random.default_rng(0)
@@ -380,6 +384,7 @@ def test_scales_of_its_own_are_the_reweighted_lasso():
     np.testing.assert_allclose(model.coef_, w, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_kernel_matrix_is_not_needed():
     # The factored design and explicit columns give the same learnt scale.
     X, y = make_ripley(150, random_state=0)
@@ -390,6 +395,7 @@ def test_the_kernel_matrix_is_not_needed():
         assert factored.prior_.scale == pytest.approx(explicit.prior_.scale, rel=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [5e-4, 5e-3, 5e-2, 0.5, 5.0])
 @pytest.mark.parametrize("q", [0.1, 0.5, 1.0, 1.5, 2.0])
 def test_no_width_collapses(q, gamma):

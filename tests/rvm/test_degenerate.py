@@ -110,6 +110,7 @@ ODD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ODD)
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_odd_regressions(name, case):
@@ -117,6 +118,7 @@ def test_odd_regressions(name, case):
     is_fine(take(REGRESSORS, name).fit(X, y), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ODD)
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_odd_classifications(name, case):
@@ -124,6 +126,7 @@ def test_odd_classifications(name, case):
     is_fine(take(CLASSIFIERS, name).fit(X, y > 0), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0.0, 3.0, -1e8, 1e-8])
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_a_constant_target_is_predicted(name, value):
@@ -147,6 +150,7 @@ def test_one_column(name, intercept):
     is_fine(take(CLASSIFIERS, name, **changes).fit(X, y > 0), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_one_row_per_class(name):
     X, _ = data(n=3)
@@ -192,6 +196,7 @@ def test_units_of_the_target_do_not_matter(name, scale):
     assert scaled.noise_variance_ / scale**2 == pytest.approx(plain.noise_variance_, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("table", [REGRESSORS, CLASSIFIERS], ids=["regression", "classes"])
 @pytest.mark.parametrize("name", ["sequential", "evidence", "variational", "vb", "product", "sum"])
@@ -221,6 +226,7 @@ def test_units_of_single_columns_do_not_matter(name, table):
     )
 
 
+@pytest.mark.slow
 def test_many_classes_of_features_in_different_units():
     rng = np.random.default_rng(0)
     y = rng.integers(6, size=240)

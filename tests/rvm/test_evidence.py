@@ -35,6 +35,7 @@ def naive_evidence(problem, state):
     return naive.log_evidence_gaussian(Phi, y, alpha, state.likelihood.noise, problem.intercept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [Sequential(), TopDownEvidence()], ids=["sequential", "evidence"])
 @pytest.mark.parametrize("kind", ["gaussian", "fixed", "logistic"])
 @pytest.mark.parametrize("shape", [(60, 10), (15, 40)], ids=["tall", "wide"])
@@ -49,6 +50,7 @@ def test_the_objective_is_the_log_evidence(shape, kind, solver):
             assert first.objective == pytest.approx(naive_evidence(problem, first), rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [False, True])
 def test_the_log_evidence_of_next_to_no_noise(intercept):
     """Rows that repeat themselves exactly: the noise is at its floor, and doubles lose four digits."""
@@ -70,6 +72,7 @@ def test_the_log_evidence_of_next_to_no_noise(intercept):
         assert state.objective == pytest.approx(float(value), rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_evidence_is_at_its_maximum(seed, intercept):
@@ -90,6 +93,7 @@ def test_sequential_and_evidence_agree_on_features(seed, kind):
     np.testing.assert_allclose(up.w, down.w, rtol=0, atol=5e-2 * np.abs(up.w).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3_000, 3_004))
 @pytest.mark.parametrize("n", [50, 100])
 @pytest.mark.parametrize("kind", ["sinc", "ripley"])

@@ -93,6 +93,7 @@ PROBLEMS = [
 SEEDS = range(4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "relevant", "n", "n_labels"), PROBLEMS)
 def test_regression_finds_the_slices(shape, relevant, n, n_labels):
     ridge, plain = [], []
@@ -119,6 +120,7 @@ def test_regression_finds_the_slices(shape, relevant, n, n_labels):
         assert np.min(power[combine]) > 0.88, combine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "relevant", "n", "n_labels"), PROBLEMS)
 def test_classification_finds_the_slices(shape, relevant, n, n_labels):
     ridge, plain = [], []
@@ -172,6 +174,7 @@ def test_the_relevant_slices_are_the_top_ones(combine):
             assert found == set(np.flatnonzero(coef.any(axis=1 - mode)))
 
 
+@pytest.mark.slow
 @both
 @each_combine
 def test_both_solvers_find_the_same(kind, combine):
@@ -183,6 +186,7 @@ def test_both_solvers_find_the_same(kind, combine):
     assert np.abs(fast.coef_ - slow.coef_).max() < 0.05 * np.abs(fast.coef_).max()
 
 
+@pytest.mark.slow
 @both
 @each_combine
 @pytest.mark.parametrize("solver", ["fast", "vb"])
@@ -271,6 +275,7 @@ def test_turning_the_targets_turns_the_weights(kind, combine):
 SHAPES = [(4, 3), (2, 3, 2), (2, 2, 3, 1), (2, 1, 2, 3)]
 
 
+@pytest.mark.slow
 @both
 @each_combine
 @pytest.mark.parametrize("shape", SHAPES)
@@ -366,6 +371,7 @@ def test_relevances_and_precisions(kind, combine):
         assert relevance.sum() == pytest.approx(model.posteriors_[0].effective, rel=0.01)
 
 
+@pytest.mark.slow
 @each_combine
 def test_more_than_two_classes(combine):
     X, y = load_iris(return_X_y=True)
@@ -440,6 +446,7 @@ def test_a_mode_that_has_dropped_slices_is_not_switched_off(seed):
 # ---- one-dimensional kernels ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kernels_of_single_features_ignore_noise():
     plain, product, total = [], [], []
     top = 0
@@ -478,6 +485,7 @@ def test_kernels_of_single_features_are_a_product_of_thin_matrices():
     assert basis.keep(np.arange(3)).factors(tol=1e-10, max_rank=1000) is None
 
 
+@pytest.mark.slow
 @each_combine
 @both
 def test_thin_matrices_fit_what_all_columns_fit(kind, combine, monkeypatch):
@@ -509,6 +517,7 @@ def test_features_that_are_gone_take_their_factors_along():
     np.testing.assert_allclose(part.matvec(w), whole.matvec(all_of_them), atol=1e-10)
 
 
+@pytest.mark.slow
 @both
 def test_kernels_of_single_features_in_other_shapes(kind):
     X, y = problem(kind)
@@ -598,6 +607,7 @@ def test_refitting_forgets_the_shape(kind):
     assert_says_the_same(model, kind().fit(X, y), X)
 
 
+@pytest.mark.slow
 @both
 def test_searches_over_tables(kind):
     X, y = problem(kind, 90)
@@ -785,6 +795,7 @@ def test_not_fitted(kind):
         kind().get_support()
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize(
     ("setting", "fragment", "error"),
@@ -910,6 +921,7 @@ def survives(model, X, y, **fit_params):
     return model
 
 
+@pytest.mark.slow
 @both
 @each_combine
 @pytest.mark.parametrize("intercept", [True, False])
@@ -973,6 +985,7 @@ def test_strange_targets(combine, scale):
     np.testing.assert_allclose(far.coef_, model.coef_, atol=1e-3)
 
 
+@pytest.mark.slow
 @both
 @each_combine
 @pytest.mark.parametrize(

@@ -85,6 +85,7 @@ def assert_says_the_same(first, second, X, tolerance=1e-8):
 # ---- the papers' figures --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_inference
 def test_sinc(inference):
     grid = np.linspace(-10, 10, 400)[:, None]
@@ -100,6 +101,7 @@ def test_sinc(inference):
     assert 4 <= np.mean(kernels) <= 10, "trial implementations: 7"
 
 
+@pytest.mark.slow
 @each_inference
 def test_boston(inference):
     try:
@@ -118,6 +120,7 @@ def test_boston(inference):
     assert np.mean(kernels) < 60, "trial implementations: 43"
 
 
+@pytest.mark.slow
 @each_inference
 def test_ripley(inference):
     try:
@@ -173,6 +176,7 @@ def test_features_are_selected():
 # ---- error bars -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_inference
 @pytest.mark.parametrize("kernel", ["rbf", "matern"])
 @pytest.mark.parametrize("intercept", [True, False])
@@ -208,6 +212,7 @@ def test_error_bars_agree_near_the_data(inference):
     assert (std**2 > model.noise_variance_).all()
 
 
+@pytest.mark.slow
 @each_inference
 def test_coverage(inference):
     inside = []
@@ -479,6 +484,7 @@ def test_posterior_is_in_the_order_of_the_weights(inference):
 # ---- probabilities --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_inference
 @pytest.mark.parametrize(("likelihood", "link"), [("logistic", expit), ("probit", ndtr)])
 @pytest.mark.parametrize("kernel", ["rbf", None])
@@ -516,6 +522,7 @@ def iris_cases():
             yield pytest.param(inference, kernel)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("inference", "kernel"), list(iris_cases()))
 def test_iris(inference, kernel, iris):
     X, y = iris
@@ -545,6 +552,7 @@ def separable_cases():
                 yield pytest.param(inference, likelihood, load, id="-".join(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("inference", "likelihood", "load"), list(separable_cases()))
 def test_separable_classes(inference, likelihood, load):
     X, y = load(return_X_y=True)
@@ -587,6 +595,7 @@ def repetition_cases():
                 yield pytest.param(kind, inference, kernel)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "inference", "kernel"), list(repetition_cases()))
 def test_weights_are_repetitions(kind, inference, kernel):
     X, y = problem(kind)
@@ -603,6 +612,7 @@ def test_weights_are_repetitions(kind, inference, kernel):
 # ---- what people do with an estimator -------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 @each_inference
 @pytest.mark.parametrize("kernel", ["rbf", None])
@@ -671,6 +681,7 @@ def test_predictions_read_no_setting(kind):
         np.testing.assert_array_equal(one, part)
 
 
+@pytest.mark.slow
 @both
 def test_pipeline_and_grid_search(kind):
     X, y = problem(kind)
@@ -729,6 +740,7 @@ def test_too_few_iterations_warn(kind, inference):
     says(model, X)
 
 
+@pytest.mark.slow
 @both
 @each_inference
 def test_kinds_of_rows(kind, inference):
@@ -835,6 +847,7 @@ def test_an_intercept_that_is_neither(kind, value):
     check_refused(kind(fit_intercept=value), *problem(kind), "fit_intercept", (TypeError, ValueError))
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @each_inference
@@ -922,6 +935,7 @@ def test_a_class_whose_rows_do_not_count():
     check_refused(RVMClassifier(class_weight={"high": -1}), X, y, "negative")
 
 
+@pytest.mark.slow
 @each_inference
 @pytest.mark.parametrize("kernel", ["rbf", "linear", None])
 @pytest.mark.parametrize("value", [0.0, 5.0, 1e8, -1e-8])
@@ -957,6 +971,7 @@ def survives(model, X, y, new=None, **fit_params):
     return model
 
 
+@pytest.mark.slow
 @both
 @each_inference
 @pytest.mark.parametrize("kernel", ["rbf", "matern", "poly", None])
@@ -1006,6 +1021,7 @@ def weight_cases():
                 yield pytest.param(kind, inference, weight, id=short)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "inference", "weight"), list(weight_cases()))
 def test_strange_weights(kind, inference, weight):
     X, y = problem(kind)
@@ -1035,6 +1051,7 @@ def test_weights_that_sum_to_little_leave_the_noise_possible(inference, kernel, 
     assert model.noise_variance_ < 10 * np.var(y)
 
 
+@pytest.mark.slow
 @each_inference
 def test_strange_matrices_given(inference):
     _, y = bumps(30)
@@ -1103,6 +1120,7 @@ def test_without_augmentation_the_mean_is_that_of_predict():
     assert np.abs(model.predict_dist(X)[0] - model.predict(X)).max() > 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["sequential", "evidence"])
 @pytest.mark.parametrize("share", [0.5, 0.3])
 def test_labels_drawn_by_lot_need_no_kernels(inference, share):

@@ -46,6 +46,7 @@ def problems(draw):
     return problem, Variational(grid, draw(st.sampled_from(COMBINE)), shape=shape, rate=rate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fast", "vb"])
 @given(problems())
 @some
@@ -57,6 +58,7 @@ def test_the_bound_never_drops(method, case):
     assert np.isfinite(answer.state.w).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fast", "vb"])
 @pytest.mark.parametrize("kind", LIKELIHOODS)
 @pytest.mark.parametrize("combine", COMBINE)
@@ -80,6 +82,7 @@ def test_the_bound_never_drops_where_the_noise_is_small(seed, method):
     assert worst_drop(objectives) <= 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gaussian", "logistic"])
 @pytest.mark.parametrize("method", ["fast", "vb"])
 def test_the_bound_never_drops_on_sparse_and_factored_designs(method, kind):
@@ -119,6 +122,7 @@ def naive_bound(problem, state):
     return naive.grid_bound(*arguments, *local, problem.intercept, problem.weight), m, v
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("combine", COMBINE)
 @pytest.mark.parametrize("kind", LIKELIHOODS)
@@ -165,6 +169,7 @@ def naive_sweeps(problem, solver, sweeps):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("kind", ["gaussian", "fixed", "logistic"])
 @pytest.mark.parametrize("intercept", [False, True])
@@ -187,6 +192,7 @@ def test_vb_of_a_product_is_the_papers_sweep_by_sweep(intercept, kind, grid):
         state = solver.step(problem, state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("combine", COMBINE)
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("kind", ["gaussian", "logistic"])
@@ -200,6 +206,7 @@ def test_vb_ends_at_the_papers_bound(kind, grid, combine):
     np.testing.assert_allclose(answer.state.w, theirs.mu[:-1], rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", GRIDS[:3], ids=str)
 @pytest.mark.parametrize("combine", COMBINE)
 @pytest.mark.parametrize("kind", ["gaussian", "logistic", "probit"])
@@ -250,6 +257,7 @@ def test_with_gaussian_noise_the_posterior_is_q():
     assert state.posterior is state.ridge
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("combine", COMBINE)
 def test_a_wide_grid_needs_few_passes_over_its_columns(combine, monkeypatch):
     """What a fit costs is the columns of all its solves; striking a slice at a time takes more."""

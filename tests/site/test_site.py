@@ -48,6 +48,7 @@ def extensions():
 # ---- code ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if BLOCK.search(p.read_text(encoding="utf-8"))], ids=lambda p: p.stem
 )
@@ -83,6 +84,7 @@ def test_no_page_leaves_code_that_is_not_run():
 # ---- tables --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_table_comes_from_the_files(extensions, monkeypatch, tmp_path):
     import measured
     import tradeoffs

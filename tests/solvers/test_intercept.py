@@ -52,6 +52,7 @@ def test_labels_that_nothing_explains_keep_their_frequency(make):
     assert link(model.intercept_) > 0.85  # where no kernel reaches
 
 
+@pytest.mark.slow
 @each_model
 @pytest.mark.parametrize("draw", [surrounded, lambda: make_moons(60, noise=0.2, random_state=1)])
 def test_weights_are_repetitions_with_and_without(make, draw):
@@ -87,6 +88,7 @@ def test_features_and_other_priors_always_have_one(model):
     assert model.fit(*make_moons(100, noise=0.25, random_state=0)).intercept_ != 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["evidence", 1.0])
 @pytest.mark.parametrize("q", [0.1, 1.0, 2.0])
 def test_so_it_is_with_every_degree_of_sparsity(q, scale):
@@ -127,6 +129,7 @@ def test_the_records_are_those_of_the_search_that_counts(make):
     assert stopped.intercept_ == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

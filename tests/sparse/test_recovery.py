@@ -160,6 +160,7 @@ def test_em_on_noise_keeps_a_finite_noise(p, options):
         assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "options"), NOISE_CASES, ids=NOISE_IDS)
 @pytest.mark.parametrize("likelihood", ["probit", "logistic"])
 def test_a_classifier_of_noise_is_nearly_empty(likelihood, p, options):
@@ -225,6 +226,7 @@ def standardised(X, y, n_train, rng):
     return scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("split", "gamma"),
     [(ripley, 2.0), (pima, 1 / 32), (breast_cancer, 1 / 288)],

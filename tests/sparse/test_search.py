@@ -52,6 +52,7 @@ def plainly(cross):
     return SparseBayesClassifierCV(SHAPES, scoring="neg_log_loss", **settings).fit(*cross)
 
 
+@pytest.mark.slow
 def test_the_scores_are_those_of_a_grid_search(cross, plainly):
     X, y = cross
     model = SparseBayesClassifier(GeneralizedGaussian(), kernel="rbf")
@@ -117,6 +118,7 @@ def test_a_covariance_times_a_number(features):
     np.testing.assert_allclose(variance, v / 4)
 
 
+@pytest.mark.slow
 def test_dense_models_that_are_right_may_say_so():
     # On spirals Laplace's variances are so large that a dense model of fewer errors has the larger
     # log-loss as it is; seeds are not those of the experiment.
@@ -168,6 +170,7 @@ def test_more_kernels_have_to_make_the_rows_left_out_five_times_as_likely(cross)
     assert features.best_index_ == features.cv_results_["mean_test_score"].argmax()
 
 
+@pytest.mark.slow
 def test_candidates_that_will_not_be_chosen_see_no_more_folds(cross):
     X, y = cross
     settings = {"kernel": "rbf", "gammas": [0.5, 4.0, 400.0]}
@@ -213,6 +216,7 @@ def test_rows_left_out_may_find_the_evidence_timid():
     assert len(given.cv_results_["params"]) == len(features.cv_results_["params"]) == 1
 
 
+@pytest.mark.slow
 def test_spirals_need_no_intercept():
     X, y = make_offset_spirals(200, random_state=np.random.default_rng([1001, 0]))
     settings = {"kernel": "rbf", "gammas": [0.125, 0.5], "cv": spiral_folds(X, y)}
@@ -310,6 +314,7 @@ def test_folds_that_name_rows_of_weight_zero_alone_are_refused(cross):
         SparseBayesClassifierCV([1.0], cv=PredefinedSplit(fold)).fit(X, y, sample_weight=fold > 0)
 
 
+@pytest.mark.slow
 def test_jobs_and_callbacks(cross, searched):
     seen = []
     model = SparseBayesClassifierCV(
@@ -385,6 +390,7 @@ def test_the_order_of_the_rows_does_not_choose_the_model(kind, sparse):
     assert [len(fold) for fold in drawn[0]] == [12] * 5 or y.dtype == bool
 
 
+@pytest.mark.slow
 def test_a_sorted_table_is_not_judged_where_it_has_no_rows():
     X = np.linspace(-10, 10, 60)[:, None]
     y = np.sinc(X[:, 0] / np.pi) + 0.1 * np.random.default_rng(0).normal(size=60)
@@ -413,6 +419,7 @@ def test_rows_that_are_alike_and_disagree_are_left_out_one_by_one():
         assert len(np.unique(X[a], axis=0)) == len(np.unique(X[b], axis=0)) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [SparseBayesClassifierCV, SparseBayesRegressorCV, JCFOClassifierCV])
 def test_groups_are_never_on_both_sides(kind, monkeypatch):
     rng = np.random.default_rng(0)

@@ -52,6 +52,7 @@ def test_the_folder_is_the_registry(command, capsys):
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == NAMES
 
 
+@pytest.mark.slow
 def test_a_small_benchmark_prints_ratios_and_keeps_its_rows(tmp_path, command, capsys):
     done = benchmarks("run", "tall", "--quick", "--threads", 1, "--results", tmp_path)
     assert done.returncode == 0, done.stderr

@@ -103,6 +103,7 @@ def test_cells_are_different_and_numbers_and_claims_are_about_them(name):
             assert (claim.place, claim.data, claim.theirs) in known, claim
 
 
+@pytest.mark.slow
 def test_the_documents_open_with_the_claims_as_they_are_judged():
     papers = _report.gather_all(NAMES, ROOT / "experiments" / "results")
     for paper in papers:
@@ -463,6 +464,7 @@ def test_what_was_not_measured_says_so():
 # ---- the tracked results and the report ------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_place_has_a_verdict_from_the_tracked_results(tmp_path):
     for name in NAMES:
         paper = _report.gather(name, ROOT / "experiments" / "results")
