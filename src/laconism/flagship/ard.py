@@ -1,4 +1,4 @@
-"""Weights of features that maximise the evidence of a Gaussian process (ARD)."""
+"""Feature weights that maximise the evidence of a Gaussian process (ARD)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ..likelihoods import Gaussian
 from ..linalg import Factor
 from .score_grid import GridPoint, precision_at
 
-# The prior of a weight is exponential; its mean is this many times smaller than one over gamma, which
-# favours widths of some three deviations of the feature.
+# Rate of the exponential prior of a weight, in units of gamma. It favours widths of about three standard
+# deviations of the feature.
 _PRIOR_RATE = 16.0
-# Bounds of a weight, as fractions of the mean weight at the start; at the lower one it is dropped.
+# Bounds of a weight, relative to the mean weight at the start; near the lower one it is set to zero.
 _MIN_WEIGHT = 1e-4
 _MAX_WEIGHT = 1e4
 # Bound of the signal-to-noise ratio, in powers of ten.
 _MAX_LOG10_RATIO = 6.0
-# What more iterations gain is less than the next choice of a width gains.
+# Further iterations gain less than the search of the width that follows.
 _MAX_ITERATIONS = 50
-# Weights are rounded to this fraction of a power of two, or rounding of the data would move them.
+# Weights are rounded to this fraction of a power of two, so that rounding errors do not move them.
 _LOG2_RESOLUTION = 0.25
 
 
@@ -38,12 +38,12 @@ class ARDEvidence:
     r"""The evidence of a Gaussian process with a weight for each feature.
 
     With :math:`S` the kernel matrix times a signal-to-noise ratio, :math:`R` the weights of the rows and
-    :math:`B = I + R^{1/2}SR^{1/2}`, intercept and noise variance integrated out or at their best,
+    :math:`B = I + R^{1/2}SR^{1/2}`, the log evidence with intercept and noise variance integrated out is
 
     .. math:: -\tfrac12\log|B| - \tfrac12\log(h^TB^{-1}h) - \tfrac{N - 1}2\log(t^TPt), \qquad
        P = B^{-1} - B^{-1}hh^TB^{-1}/h^TB^{-1}h,
 
-    where :math:`h = R^{1/2}1` and :math:`t = R^{1/2}y`; its slope along :math:`S` is
+    up to a constant, where :math:`h = R^{1/2}1` and :math:`t = R^{1/2}y`. Its gradient in :math:`S` is
     :math:`\tfrac12R^{1/2}\bigl((N - 1)\,Ptt^TP/t^TPt - P\bigr)R^{1/2}`.
     """
 
@@ -51,7 +51,7 @@ class ARDEvidence:
     width: int
 
     def value(self, theta: Array, ratio: float) -> tuple[float, Array, float]:
-        """Return the evidence and its slopes along the weights and the logarithm of the ratio."""
+        """Return the log evidence and its gradients in the weights and in the logarithm of the ratio."""
         search, half = self.search, np.sqrt(self.search.weight)
         kernel: Any = search.features.family.kernel_at(self.width, theta)
         S = ratio * np.asarray(kernel(search.X, search.X), dtype=np.float64)
@@ -66,7 +66,7 @@ class ARDEvidence:
             P -= np.outer(pull, pull / total)
             log_det, free = log_det + np.log(total), free - 1
         y = search.targets[0]
-        if search.intercept:  # P takes out any constant; a large one would take all digits with it
+        if search.intercept:  # P removes any constant, but a large one would cost digits
             y = y - np.average(y, weights=search.weight)
         t = half * y
         pull = P @ t
@@ -82,18 +82,18 @@ class ARDEvidence:
 
 
 def evidence_feature_weights(search: Any, point: GridPoint, start: Array) -> Array:
-    """Return the most probable weights of features, on average one.
+    """Return the most probable feature weights, on average one.
 
-    Automatic relevance determination in a Gaussian process, with an exponential prior.
+    Automatic relevance determination in a Gaussian process, with an exponential prior on the weights.
 
     Parameters
     ----------
     search : HyperparameterSearch
-        Of one regression with noise of unknown variance.
+        The search of a regression with unknown noise variance.
     point : (int, int)
         Width and precision of its best model.
     start : ndarray of shape (p,)
-        Weights at which the optimisation starts.
+        Feature weights at which the optimisation starts.
     """
     evidence, gamma = ARDEvidence(search, point[0]), search.features.family.gamma_at(point[0])
     varies = start > 0

@@ -1,4 +1,4 @@
-"""From references to the path: columns of every size, projections onto them, and what each loses."""
+"""The path of a candidate: for every size the columns, the projected posteriors and their loss."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _STOP_TOLERANCE_FRACTION = 0.1
 _STOP_NATS_PER_ROW = 2e-4
 # This many columns are added in any case: one may fit the mean, but not yet the variance.
 _MIN_FORWARD_COLUMNS = 10
-# The factor by which sets grow that are not chosen one by one.
+# Growth factor of the sets beyond those of forward selection.
 _LARGER_SET_FACTOR = 4
 # The least precision of a row, as a fraction of the largest.
 _MIN_PRECISION_FRACTION = 1e-10
 
-# Makes projected posteriors on some columns as wide as they should be, given the values of the columns
-# at the evaluation rows, and returns the loss too.
+# Matches the variances of projected posteriors on some columns to those of the references, given the
+# values of the columns at the evaluation rows, and returns the posteriors and their loss.
 Evaluate: TypeAlias = Callable[
     [Index, list[GaussianPosterior], Array], tuple[list[GaussianPosterior], float]
 ]
@@ -41,15 +41,15 @@ Evaluate: TypeAlias = Callable[
 
 @dataclass(frozen=True)
 class _Rows:
-    """The precision of each output's latent at each row, and the loss at new rows."""
+    """The precision of each output's latent at each row, and the penalty for the loss at new rows."""
 
     precisions: list[Array]
     penalty: ShrinkagePenalty | None
-    part: float  # the fraction of the precision that new rows have
+    part: float  # the fraction of the total precision that belongs to new rows
 
     @property
     def seen(self) -> list[Array]:
-        """The precisions that are left for the training rows."""
+        """The precisions of the training rows, without the fraction of new rows."""
         return [(1 - self.part) * r for r in self.precisions]
 
 
@@ -70,21 +70,21 @@ class PathBuilder:
         built: Built,
         among: Index | None = None,
     ) -> Path:
-        """Return the models of every size that approximate references, on some columns if not on all.
+        """Return the models of every size that approximate the references.
 
-        Columns that several outputs share are chosen with the mean of their precisions. The weights of
-        each output have its own.
+        Shared columns are chosen with the mean precision of the outputs. The weights of each output are
+        fitted with its own precision.
 
         Parameters
         ----------
         references : sequence of Reference
-            Of outputs that share their columns.
+            The references of outputs that share their columns.
         dense : Problem
-            On the features of the references.
+            The problem on the features of the references.
         built : Built
             All columns.
         among : ndarray of int, optional
-            The columns to choose from.
+            The columns to choose from; by default all of them.
         """
         share = dense.weight / dense.weight.sum()
         most = self.max_columns or default_max_columns(dense.weight.size, len(references))
@@ -155,7 +155,7 @@ class PathBuilder:
         rows: _Rows,
         columns: list[Index],
     ) -> Path:
-        """Return the models on these sets of columns, and what each loses."""
+        """Return the path of the models on these sets of columns, with their losses."""
         used = np.unique(np.concatenate(columns))
         Phi = built.design.keep(used).matvec(np.eye(used.size))
         penalty = None if rows.penalty is None else rows.penalty.on_columns(used)
@@ -184,7 +184,7 @@ class PathBuilder:
     def _evaluator(
         self, references: Sequence[Reference], weight: Array, rows: _Rows, at_rows: Index
     ) -> Evaluate:
-        """Return the function that widens projected posteriors and measures what they lose."""
+        """Return the function that matches variances of projected posteriors and returns their loss."""
         there = [reference.at_rows(at_rows) for reference in references]
         share = weight[at_rows] / weight[at_rows].sum()
         loss, total = self.task.loss(there, share, self.coupling), float(weight.sum())
@@ -207,10 +207,10 @@ class PathBuilder:
         return evaluate
 
     def _extend(self, path: Path, dense: Problem, built: Built, rows: _Rows) -> Path:
-        """Return the path of a dense reference of features with sets beyond those chosen one by one.
+        """Return the path of a dense reference on features, extended by larger sets.
 
-        Where each of many features has a small weight, few of them lose much. Sets four times as large
-        in turn, up to all of them, are there for cross-validation to select.
+        If many features have small weights, a model of few features loses much. So sets that grow by a
+        factor of four, up to all features, are added, and cross-validation selects among them.
         """
         reference, precision, part = path.references[0], rows.precisions[0], rows.part
         penalty, design, r = rows.penalty, built.design, rows.seen[0]

@@ -20,9 +20,9 @@ from .tasks import ProjectionTask
 
 @dataclass(frozen=True)
 class FittedCandidate:
-    """The paths of all outputs, and what they were made with."""
+    """The paths of all outputs, with the hyper-parameters and columns behind them."""
 
-    kernel: Any  # as a user writes it; None for the features themselves
+    kernel: Any  # as given by the user; None for the features themselves
     choice: Choice
     built: Built
     paths: list[Any]  # a Path for each group of outputs that share their columns
@@ -52,14 +52,14 @@ def fit_candidate(
 
     Parameters
     ----------
-    kernel : as a user writes it
-        ``None`` for the features themselves.
+    kernel : None, str, Kernel or callable
+        As given by the user; ``None`` for the features themselves.
     data : FitData
         Distinct rows.
     settings : Settings
     task : ProjectionTask
     sparse_fits : sequence of callables
-        The fits under sparse priors, which compete on wide features.
+        The fits under sparse priors, which are candidates on wide data.
     leave_whole_rows : bool
         Whether a row with a weight above one is left out as a whole.
     """

@@ -9,14 +9,14 @@ from .._protocols import Array, Index
 
 
 class Choice(NamedTuple):
-    """Kernel family, width, precision, prior and weights of the features."""
+    """Kernel family, width, precision, prior and feature weights."""
 
     width: float  # a power of two
-    theta: Array  # weights of the features
+    theta: Array  # feature weights
     relative_precision: float  # in the units of fit_shared
     weight_space_prior: bool  # whether the prior is that of weights on all kernels
-    latents: list[Array | None]  # where the fit of each output starts, if all rows were searched
-    features: Any  # ReferenceFeatures, of features as they are or squashed
-    # The weights of features that other rows would have led to, if rows must be left out with them.
+    latents: list[Array | None]  # start of the fit of each output, if all rows were searched
+    features: Any  # ReferenceFeatures, with or without squashing
+    # The feature weights learnt on some of the rows, if cross-validation has to learn them again.
     theta_of: Callable[[Index], Array] | None = None
-    moments: bool = False  # whether labels are matched in their moments
+    moments: bool = False  # whether labels are fitted by moment matching

@@ -1,4 +1,4 @@
-"""Fitting a dense reference, and leaving its rows out by refitting."""
+"""The fit of a dense reference, and its cross-validation by refitting."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def fit_reference(
     *,
     moments: bool = False,
 ) -> Reference:
-    """Return the reference with one precision for all weights, fitted from a latent.
+    """Return the reference with one precision for all weights.
 
     Parameters
     ----------
     feature_map : KernelMap or FeatureMap
     problem : Problem
-        On its features.
+        The problem on its features.
     relative_precision : float
         The precision, in the units of :func:`~laconism.laplace.shared_precision.fit_shared`.
     start : ndarray of shape (n,), optional
-        A latent to start from.
+        The latent from which the fit starts.
     moments : bool, default=False
-        Whether labels are matched in their moments, and not by Laplace's approximation.
+        Whether labels are fitted by moment matching instead of Laplace's approximation.
     """
     mode = fit_shared(problem, relative_precision, latent=start, moments=moments)
     return Reference.of(feature_map, mode, relative_precision)
@@ -51,18 +51,20 @@ def left_out_by_folds(
     X: Any,
     map_of: Callable[[Index], KernelMap | FeatureMap],
 ) -> list[Reference]:
-    """Return references with rows left out by refitting: their kernel depends on every row.
+    """Return references whose left-out latents come from refits without each fold.
+
+    The leave-one-out formula does not hold here, since the kernel itself depends on every row.
 
     Parameters
     ----------
     references : sequence of Reference
         One for each output.
     problems : sequence of Problem
-        On their features.
+        The problems on their features.
     X : array of shape (n, p)
         The rows.
     map_of : callable
-        The feature map that some of the rows lead to.
+        Returns the feature map learnt on some of the rows.
     """
 
     def predict_without(stay: Index, out: Index) -> list[Latent]:

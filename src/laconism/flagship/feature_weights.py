@@ -1,4 +1,4 @@
-"""Weights of features: learnt from the slopes of a latent, and judged on other rows."""
+"""Feature weights: learnt from the slopes of a latent, and judged on other rows."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .score_grid import GridPoint
 from .search import CrossFit, HyperparameterSearch
 from .wide import is_wide
 
-# With fewer rows weights of features cannot be judged.
+# With fewer rows the gain of feature weights is too uncertain.
 _MIN_ROWS_FOR_FEATURE_WEIGHTS = 100
 
 
 def maximise_evidence(
     targets: Sequence[Array], likelihood: Likelihood, n_rows: int, n_features: int
 ) -> bool:
-    """Whether weights of features maximise the evidence: it has a closed form, and rows are enough."""
+    """Whether feature weights maximise the evidence: it has a closed form, and rows are enough."""
     return has_evidence(targets, likelihood) and not is_wide(n_rows, n_features)
 
 
 def gradient_feature_weights(search: HyperparameterSearch, point: GridPoint, unit: Array) -> Array:
-    r"""Return the weights of features by the slopes of the latents, on average one.
+    r"""Return feature weights from the slopes of the latents, on average one.
 
     :math:`\theta_j \propto \sum_i (\partial f/\partial x_j)^2(x_i)`, in the units of the features: one
-    step of a recursive feature machine [R24]_. In a regression with enough rows they are the start of
-    the maximisation of the evidence.
+    step of a recursive feature machine [R24]_. In a regression with enough rows, evidence maximisation
+    starts from them.
 
     References
     ----------
@@ -45,15 +45,15 @@ def gradient_feature_weights(search: HyperparameterSearch, point: GridPoint, uni
 def cross_fit_feature_weights(
     search: HyperparameterSearch, point: GridPoint, unit: Array
 ) -> CrossFit | None:
-    """Return the halves of the rows under each other's weights of features, if those clearly help.
+    """Return two halves of the rows, each under the feature weights of the other, if those clearly help.
 
-    Weights that are learnt on one half (:func:`gradient_feature_weights`) must clearly improve the
-    left-out log density of the other half.
+    Weights learnt on one half (:func:`gradient_feature_weights`) must clearly improve the leave-one-out
+    log density of the other half.
 
     Parameters
     ----------
     search : HyperparameterSearch
-        With equal weights of the features.
+        The search with equal feature weights.
     point : (int, int)
         Its best point.
     unit : ndarray of shape (p,)
@@ -62,13 +62,13 @@ def cross_fit_feature_weights(
     n_rows = search.X.shape[0]
     if n_rows < _MIN_ROWS_FOR_FEATURE_WEIGHTS or (unit > 0).sum() < 2:
         return None
-    # The width of all rows is close to that of half of them.
+    # The best width of half the rows is close to that of all.
     halves = [search.on_rows(np.arange(first, n_rows, 2)).at_fixed_width() for first in (0, 1)]
     best = [half.coordinate_ascent(point) for half in halves]
     gains, crossed = np.zeros(0), []
     for k, half in enumerate(halves):
         other = half.with_feature_weights(gradient_feature_weights(halves[1 - k], best[1 - k], unit))
-        if search.evidence_weights:  # many weights may be zero, and then the best width is another one
+        if search.evidence_weights:  # many weights may be zero, which changes the best width
             other = replace(other, widths=search.widths)
         there = other.coordinate_ascent(best[k])
         gain = other.left_out_log_density(there) - half.left_out_log_density(best[k])

@@ -1,4 +1,4 @@
-"""The fit of a flagship, from validated rows to what is published."""
+"""The fit of a flagship, from validated rows to the winner that is published."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .tasks import LabelProjection, ProjectionTask, projection_task
 
 @dataclass(frozen=True)
 class Published:
-    """What a fit leaves to the estimator."""
+    """The result of a fit, for the estimator to publish."""
 
     winner: FittedCandidate
     coupling: float  # of several classes
@@ -30,7 +30,7 @@ class Published:
 def fit_laconic(
     settings: Settings, data: FitData, sparse_fits: Callable[..., Sequence[SparseFit]]
 ) -> Published:
-    """Merge duplicates, fit every candidate, and take the one that predicts left-out rows best.
+    """Merge duplicates, fit every candidate, and select one by its left-out log density.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Student's noise instead of Gaussian noise, where left-out rows clearly prefer it."""
+"""Student's noise instead of Gaussian noise, if that is clearly better."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _TRY_STUDENT = " A few targets have much larger errors than the others: try like
 
 
 def heavy_tail_gain(reference: Reference, y: Array, weight: Array) -> float:
-    """Return the nats by which Student's noise explains left-out errors better than Gaussian noise.
+    """Return the gain in nats of Student's noise over Gaussian noise on leave-one-out residuals.
 
-    Errors are in units of their predicted deviations, so that only their tails matter.
+    Residuals are in units of their predicted standard deviations, so that only their tails matter.
     """
     noise: Any = reference.likelihood
     zero = np.zeros_like(y)
@@ -42,13 +42,13 @@ def try_heavy_tails(
     Parameters
     ----------
     winner : FittedCandidate
-        The best one under the noise of the data.
+        The best candidate under the given noise.
     fit : callable
         Returns the best candidate under another noise.
     data : FitData
     task : ProjectionTask
     any_noise : bool
-        Whether the fit chooses the noise; otherwise a note tells of outliers.
+        Whether the fit chooses the noise; otherwise ``status_`` reports outliers.
     """
     if isinstance(data.likelihood, Binary | Student):
         return winner

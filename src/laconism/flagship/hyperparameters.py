@@ -1,4 +1,4 @@
-"""The hyper-parameters of a reference: width, precision, prior and weights of features."""
+"""The hyper-parameters of a reference: kernel family, width, precision, prior and feature weights."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .wide import can_refit_folds, needs_moment_matching
 
 
 class _Best(NamedTuple):
-    """The search that is the best so far, and its best point."""
+    """The best search so far, and its best point."""
 
     search: HyperparameterSearch
     point: GridPoint
@@ -41,14 +41,14 @@ def choose(
     leave_whole_rows: bool = False,
     any_kernel: bool = False,
 ) -> Choice:
-    """Choose the hyper-parameters of a reference by how well it predicts left-out rows.
+    """Choose the hyper-parameters of a reference by its leave-one-out log density and its evidence.
 
     Parameters
     ----------
     features : ReferenceFeatures
         The kernel family, or the features themselves.
     data : FitData
-        Rows, their weights, the target of each output and their likelihood.
+        Rows, row weights, targets of each output and their likelihood.
     intercept : bool
         Whether there is a free intercept.
     weigh : bool
@@ -104,7 +104,7 @@ def _search_on_all(
     leave_whole_rows: bool,
     n_searched: int,
 ) -> HyperparameterSearch:
-    """Return the search on all rows, from which those on some rows are made."""
+    """Return the search on all rows, from which searches on some rows are derived."""
     X, likelihood = data.X, data.likelihood
     family = features.family
     return HyperparameterSearch(
@@ -123,7 +123,7 @@ def _search_on_all(
 
 
 def _coarse_search(search: HyperparameterSearch) -> _Best:
-    """Return the best point of the grid; an indefinite kernel can only have the weight-space prior."""
+    """Return the best point of the grid; an indefinite kernel allows the weight-space prior only."""
     family = search.features.family
     if family is not None and not family.positive:
         search = search.with_weight_space_prior()
@@ -146,11 +146,11 @@ def _try_other_family(best: _Best, data: FitData, any_kernel: bool) -> _Best:
 def _other_family(
     features: ReferenceFeatures, X: Any, weight: Array, likelihood: Likelihood, any_kernel: bool
 ) -> KernelFamily | None:
-    """Return the kernel family that may be better than the present one.
+    """Return the kernel family that competes with the present one.
 
-    For labels it is that of squashed features, if some have long tails. For values it is Matern's,
-    since the process of a smooth kernel overshoots at steps and corners. Matern's kernel has no low
-    rank, so rows must be few enough for all of them.
+    For labels it has squashed features, if some features have long tails. For values it is the Matern
+    family, since a smooth kernel overshoots at steps and corners. Matern kernel matrices have full rank,
+    so there must not be more rows than the largest rank.
     """
     family: Any = features.family
     if isinstance(likelihood, Binary):
@@ -162,7 +162,7 @@ def try_weight_space_prior(best: _Best) -> _Best:
     """Return the search under the weight-space prior if that is clearly better."""
     search, point = best
     other = search.with_weight_space_prior()
-    # The kernels of the same latent are narrower under this prior, and their weights larger.
+    # For the same latent, kernels are narrower and weights larger under this prior.
     near = other.best_precision((min(point[0] + 1, HIGHEST[0]), max(point[1] - 1, LOWEST[1])))
     if WEIGHT_SPACE_PRIOR.prefers_total(search.score(point) - other.score(near)):
         return best
@@ -175,11 +175,11 @@ def try_weight_space_prior(best: _Best) -> _Best:
 def _try_feature_weights(
     best: _Best, whole: HyperparameterSearch
 ) -> tuple[_Best, Callable[[Index], Array] | None, CrossFit | None]:
-    """Return the search under weights of features, if those clearly help.
+    """Return the search under feature weights, if those clearly help.
 
-    Where rows are few for their features the weights depend on every row. Then left-out rows need the
-    weights of the others, which the function gives, and two classes are searched on the halves, which
-    are the last value.
+    If rows are few for their features, the weights depend on every row. Then cross-validation has to
+    learn them again without the left-out rows, by the function that is returned second. Two classes are
+    then searched on the two halves, which are returned last.
     """
     search, point = best
     unit = search.features.family.unit
@@ -204,11 +204,12 @@ def _try_feature_weights(
 def _choice_by_halves(
     crossed: CrossFit, best: _Best, theta_of: Callable[[Index], Array] | None
 ) -> Choice:
-    """Return the choice for two classes whose weights of features depend on every row.
+    """Return the choice for two classes whose feature weights depend on every row.
 
-    Rows that were used to learn the weights are predicted too well when they are left out, under
-    kernels that are too narrow. So each half is predicted under the weights of the other. In regression
-    the evidence estimates the noise, and of several classes half of the rows are too few.
+    The leave-one-out log density of rows that were used to learn the weights is too optimistic and
+    favours kernels that are too narrow. So each half is predicted under the weights of the other. This
+    is not needed in regression, where the evidence estimates the noise; with several classes half of the
+    rows are too few.
     """
     search = best.search
     width, precision = crossed.parabolic_refine(crossed.coordinate_ascent(best.point))
@@ -233,7 +234,7 @@ def _try_coupled_score(best: _Best) -> _Best:
 
 
 def _refine_on_more_rows(best: _Best, whole: HyperparameterSearch, rows: Index) -> _Best:
-    """Return the search on more rows, from the best point of few."""
+    """Return the search on more rows, started at the best point of the search on few."""
     theta, prior = best.search.theta, best.search.weight_space_prior
     search = replace(whole, theta=theta, weight_space_prior=prior).on_rows(rows).with_coupling()
     ascend = search.refine if search.coupled else search.coordinate_ascent
@@ -243,5 +244,5 @@ def _refine_on_more_rows(best: _Best, whole: HyperparameterSearch, rows: Index) 
 def _feature_weights_on(
     search_on: Callable[[Index], HyperparameterSearch], point: GridPoint, unit: Array, rows: Index
 ) -> Array:
-    """Return the weights of features that are learnt on some rows."""
+    """Return the feature weights learnt on some rows."""
     return gradient_feature_weights(search_on(rows), point, unit)

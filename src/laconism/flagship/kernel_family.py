@@ -20,7 +20,7 @@ _RADIAL = ("rbf", "matern")
 _RANK_TOLERANCE = 1e-5
 # The largest rank of a kernel matrix in that search.
 _MAX_SEARCH_RANK = 600
-# Sparse features whose size differs from the typical one by more than this factor are in another unit.
+# Sparse features whose size differs from the median by more than this factor have a separate unit.
 _MAX_SIZE_RATIO = 10.0
 # A feature has long tails if its squashed values explain less than this fraction of its variance.
 _MAX_SQUASHED_R2 = 0.9
@@ -33,10 +33,10 @@ _MIN_VARIANCE = 1e-300
 
 
 def _sparse_units(variance: Array, present: Array, varies: Any) -> Array:
-    """Return the squared units of sparse features: one unit for all that are of about one size.
+    """Return the squared units of sparse features: one unit for all features of similar size.
 
-    The size of a feature is that of its nonzero values, whatever their frequency. Features of another
-    size are brought to the typical one. Features that are constant here may vary in other rows.
+    The size of a feature is that of its nonzero values, whatever their frequency. Features of a
+    different size are scaled to the median size. Features that are constant here may vary in other rows.
     """
     square = variance[varies] / present[varies]
     ratio = np.ones(varies.size)
@@ -47,21 +47,21 @@ def _sparse_units(variance: Array, present: Array, varies: Any) -> Array:
 
 @dataclass(frozen=True)
 class KernelFamily:
-    """A kernel of every width, or of the one that was given.
+    """A kernel of every width, or of the given width.
 
-    A named kernel sees standardised features. Features of a sparse matrix are not centred, since it has
-    to stay sparse, and those of about one size share one unit. A kernel object is used as it is.
+    A named kernel is applied to standardised features. Features of a sparse matrix are not centred, so
+    that it stays sparse, and those of similar size share one unit. A kernel object is used unchanged.
     """
 
     kernel: Any
     degree: int
     coef0: float
-    gamma: float | None  # None where the width is searched
+    gamma: float | None  # None if the width is searched
     unit: Array  # squared unit of each feature, zero for one that does not vary
-    origin: Array | None  # what is subtracted from the features
+    origin: Array | None  # subtracted from the features
     distance: float  # mean squared distance of rows in those units; gamma is relative to it
     radial: bool
-    spread: Array | None = None  # scales of squashed features
+    spread: Array | None = None  # scales of the squashing, if features are squashed
 
     @classmethod
     def of(
@@ -96,10 +96,10 @@ class KernelFamily:
         )
 
     def squashed(self, X: Any, weight: Array) -> Self | None:
-        """Return the kernels of squashed features, if any feature has long tails.
+        """Return the family with squashed features, if any feature has long tails.
 
-        The variance of such a feature is that of a few far values. A squashed one is logarithmic beyond
-        its quartiles (:class:`~laconism.kernels.Scaled`).
+        A few far values dominate the variance of such a feature. A squashed feature is logarithmic
+        beyond its quartiles (:class:`~laconism.kernels.Scaled`).
         """
         if not self.radial or self.gamma is not None:
             return None
@@ -118,13 +118,13 @@ class KernelFamily:
         return replace(self, unit=unit, origin=centre, spread=spread)
 
     def matern(self) -> Self | None:
-        """Return the Matern kernels, whose functions have one derivative, if the width is searched."""
+        """Return the Matern family, of once differentiable functions, if the width is searched."""
         searched = self.radial and self.gamma is None
         return replace(self, kernel="matern") if searched and self.kernel != "matern" else None
 
     @property
     def positive(self) -> bool:
-        """Whether the kernels are positive semi-definite, as the covariance of a process has to be."""
+        """Whether the kernels are positive semi-definite, as the covariance of a process must be."""
         return self.kernel_at(0, np.ones(self.unit.size)).positive
 
     def gamma_at(self, width: float) -> float:
@@ -132,7 +132,7 @@ class KernelFamily:
         return float(2.0**width / self.distance) if self.gamma is None else self.gamma
 
     def kernel_at(self, width: float, theta: Array) -> Kernel:
-        """Return the kernel of a width for features of these weights."""
+        """Return the kernel of a width with these feature weights."""
         made = resolve_kernel(
             self.kernel, gamma=self.gamma_at(width), degree=self.degree, coef0=self.coef0
         )
@@ -146,7 +146,7 @@ class KernelFamily:
 def weighted_quartiles(X: Array, weight: Array) -> tuple[Array, Array, Array]:
     """Return the three quartiles of each feature; weight 2 equals a row written twice.
 
-    Between two values that are both quartiles it is their mean, so that signs do not matter.
+    If two values are both quartiles, their mean is returned, so that signs do not matter.
     """
     order = np.argsort(X, axis=0, kind="stable")
     below = np.cumsum(weight[order], axis=0)
@@ -173,7 +173,7 @@ class ReferenceFeatures:
     def map_on(
         self, X: Any, weight: Array, width: float, theta: Array, weight_space_prior: bool
     ) -> KernelMap | FeatureMap:
-        """Return the feature map that these rows lead to."""
+        """Return the feature map learnt on these rows."""
         if self.family is None:
             return FeatureMap.of(X, weight)
         return KernelMap.of(
@@ -194,7 +194,7 @@ class ReferenceFeatures:
     def columns(
         self, X: Any, weight: Array, width: int, theta: Array, weight_space_prior: bool
     ) -> Array:
-        """Return the features of these rows under the map that they lead to."""
+        """Return the features of these rows under the map learnt on them."""
         if self.family is not None and not weight_space_prior:
             factors = self.basis(X, width, theta).factors(tol=_RANK_TOLERANCE, max_rank=self._rank)
             if factors is not None and factors.G.shape[1] == X.shape[0]:

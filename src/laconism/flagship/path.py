@@ -1,4 +1,4 @@
-"""The path: models of every size between no column and the reference, and what each loses."""
+"""The path: models of every size between no column and the reference, and their losses."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _MAX_EVALUATION_ROWS = 5_000
 
 
 def default_max_columns(n_rows: int, n_outputs: int) -> int:
-    """Return how many columns may be kept."""
+    """Return the default limit of columns."""
     if n_outputs > 1:
         return _MAX_DEFAULT_COLUMNS
     return min(max(_DEFAULT_MAX_COLUMNS, n_rows // _ROWS_PER_COLUMN), _MAX_DEFAULT_COLUMNS)
 
 
 def evaluation_rows(latent: Array, most: int | None = None) -> Index:
-    """Return the rows on which models are compared: all, or many at even steps of the latent."""
+    """Return the rows on which models are compared: all, or some evenly spaced in the order of latents."""
     n, most = latent.size, most or _MAX_EVALUATION_ROWS
     if n <= most:
         return np.arange(n)
@@ -41,7 +41,7 @@ def evaluation_rows(latent: Array, most: int | None = None) -> Index:
 
 
 class PathPoint(NamedTuple):
-    """A model on the path: its size, and the nats per row that it loses."""
+    """A model on the path: its size, and its loss in nats per row."""
 
     kernels: int
     nats: float
@@ -50,10 +50,10 @@ class PathPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Path:
-    """The models of none of the columns, one, two, ..., for one output or several that share them.
+    """The models with 0, 1, 2, ... columns, for one output or several that share their columns.
 
-    A *step* is the place of a model on the path; it is its number of columns up to where sets grow by
-    more than one column.
+    A *step* is the position of a model on the path. It equals the number of columns, except at the end
+    of a path on many features, where sets grow by more than one column.
     """
 
     references: list[Reference]  # of each output; empty in a slim model
@@ -61,16 +61,16 @@ class Path:
     columns: list[Index]
     posteriors: list[list[GaussianPosterior]]  # of each step, one for each output
     nats: Array  # lost per row
-    complete: bool = True  # whether it ended because nothing was left to gain, and not at the limit
+    complete: bool = True  # whether it ended for lack of gain, and not at the limit
     prior_variance: float = 0.0  # of the latent far from all rows, if it is known
     variance_powers: Array | None = None  # of each step, see PriorResidualVariance
-    # Of many features for few rows: the cross-validated latents of the last step that adds one column
-    # and of the larger sets after it, and the step that they select.
+    # On wide data: the cross-validated latents of the last step that adds one column and of the larger
+    # sets after it, and the step that they select.
     left_out_latents: list[Latent] = field(default_factory=list)
     selected: int | None = None
 
     def message(self, step: int, kind: str, tolerance: float, price: float) -> str:
-        """Return a sentence on what the model of a step loses, and what to do if that is too much."""
+        """Return a message on the loss of a step, and what to do if it exceeds the tolerance."""
         lost, count = self.nats[step], self.columns[step].size
         who = f"{count} {kind} lose" if count != 1 else f"1 {kind.removesuffix('s')} loses"
         text = (
@@ -103,14 +103,14 @@ class Path:
         return max(step for step, index in enumerate(self.columns) if index.size <= k)
 
     def with_selected(self, larger: int) -> Path:
-        """Return the path with a selected step: this many after the last one that adds one column."""
+        """Return the path with a selected step, counted from the last one that adds one column."""
         last = self.nats.size - 1
         return replace(self, selected=min(last + 1 - len(self.left_out_latents) + larger, last))
 
     def left_out(self, tolerance: float, price: float) -> tuple[list[Reference], float]:
-        """Return references with left-out latents, and the nats per row that the model loses of them.
+        """Return references with left-out latents, and the loss of the model to them in nats per row.
 
-        Where cross-validated latents select a size, these are the latents of the model itself.
+        If cross-validation selected the size, the latents are those of the model itself, without loss.
         """
         if self.selected is None:
             return self.references, float(self.nats[self.select(tolerance, price)])
@@ -118,14 +118,14 @@ class Path:
         return [replace(self.references[0], left_out_m=m, left_out_v=v)], 0.0
 
     def without_reference(self, used: Index) -> Path:
-        """Return the path without its references, on these columns, which are all that it needs."""
+        """Return the path without its references, with columns numbered among those in use."""
         columns = [np.searchsorted(used, index) for index in self.columns]
         return replace(self, references=[], columns=columns)
 
     def select(self, tolerance: float, price: float = 0.0) -> int:
         """Return the step of the smallest model within the tolerance, or of the best if none is.
 
-        With a price, more columns are taken as long as each gains as many nats per row.
+        With a price, columns are added while each gains at least that many nats per row.
         """
         if self.selected is not None:
             return self.selected
@@ -136,14 +136,14 @@ class Path:
         return first + int(np.argmin(self.nats[first:] + price * np.arange(self.nats.size - first)))
 
     def far_variance(self, step: int, basis: Any) -> PriorResidualVariance | None:
-        """Return the variance that the model of a step adds far from its kernels, if it does."""
+        """Return the variance that the model of a step adds far from its kernels, if any."""
         if self.variance_powers is None or not np.isfinite(self.variance_powers[step]):
             return None
         kept = basis.keep(self.columns[step])
         return PriorResidualVariance.of(kept, self.prior_variance, float(self.variance_powers[step]))
 
     def report(self, report: Reporter, began: float) -> Path:
-        """Call the callbacks for every step; return the path up to where one of them stops it."""
+        """Call the callbacks for every step; return the path up to the step where one of them stops."""
         report.begin()
         for step, lost in enumerate(self.nats):
             kept = self.columns[step].size

@@ -1,4 +1,4 @@
-"""What a fitted flagship publishes, and the methods that publish another size."""
+"""The fitted attributes of a flagship, and the methods that publish another size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .path import Path, PathPoint
 
 
 class PathModel(KernelModel):
-    """A model that holds its path: models of every size, of which one is published."""
+    """A model with a path: models of every size, one of which is published."""
 
     n_features_in_: int
     _paths: list[Path]
@@ -33,11 +33,11 @@ class PathModel(KernelModel):
         ----------
         winner : FittedCandidate
         coupling : float
-            Of several classes.
+            The coupling of several classes.
         rows : ndarray of int
             The validated rows that remain when duplicates are merged.
         began : float
-            When the fit began, for the callbacks.
+            Time at which the fit began, for the callbacks.
         """
         self._rows = self._rows[rows]
         self._chose_features = winner.kernel is None
@@ -93,7 +93,7 @@ class PathModel(KernelModel):
         Parameters
         ----------
         k : int
-            At most as many as ``path_`` holds; an output whose path is shorter has its longest model.
+            At most the largest size in ``path_``. An output with a shorter path has its largest model.
 
         Returns
         -------
@@ -108,9 +108,9 @@ class PathModel(KernelModel):
         return other
 
     def slim(self) -> Self:
-        """Return the model with what its predictions need and no more, for files and small devices.
+        """Return the model with only what its predictions need, for files and small devices.
 
-        The reference and the training rows that no kernel is on are dropped. Predictions are the same;
+        The reference and the training rows without a kernel are removed. Predictions are unchanged.
         :meth:`with_kernels` goes up to the present size, and ``reference_`` is empty.
 
         Returns
@@ -122,7 +122,7 @@ class PathModel(KernelModel):
         steps = self._steps
         paths = [path.up_to(step) for path, step in zip(self._paths, steps, strict=True)]
         basis, used = self._built.basis, np.arange(self._built.basis.n_columns)
-        if not self._on_features:  # features are but their numbers
+        if not self._on_features:  # a basis of features holds only their indices
             used = np.unique(np.concatenate([index for path in paths for index in path.columns]))
             kept: Any = basis.keep(used)
             other._rows = self._rows[kept.source]

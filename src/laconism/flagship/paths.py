@@ -1,4 +1,4 @@
-"""The paths of all outputs under a dense prior and under sparse ones, and which of them is taken."""
+"""The paths of all outputs under a dense prior and under sparse priors, and the choice among them."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def build_paths(
     sparse_fits: Sequence[SparseFit],
     n_jobs: int | None,
 ) -> list[list[Path]]:
-    """Return the paths of each group of outputs: to the dense references, then to sparse ones.
+    """Return the paths of each group of outputs: of the dense references, then of sparse references.
 
     Parameters
     ----------
     builder : PathBuilder
     fitted : FittedReferences
     sparse_fits : sequence of callables
-        The fits under sparse priors, which are candidates for features that are many for their rows.
+        The fits under sparse priors, which are candidates on wide data.
     n_jobs : int or None
     """
     sparse = sparse_fits if fitted.on_features and is_wide(*fitted.X.shape) else ()
@@ -50,8 +50,8 @@ def build_paths(
             dense = _with_variance_powers(dense, problem, fitted)
         return [dense, *(_sparse_path(builder, dense, problem, fitted, fit) for fit in sparse)]
 
-    # Outputs share their kernels, since a kernel costs nothing for another output. A feature has a
-    # meaning for each.
+    # Outputs share their kernels, since a kernel is evaluated once for all of them. Features are chosen
+    # for each output, since it matters which of them an output depends on.
     groups = [[k] for k in outputs] if fitted.on_features else [outputs]
     found: list[list[Path]] = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(paths_to)(group) for group in groups
@@ -73,7 +73,7 @@ def _with_variance_powers(path: Path, problem: Problem, fitted: FittedReferences
 def _sparse_path(
     builder: PathBuilder, dense: Path, problem: Problem, fitted: FittedReferences, fit: SparseFit
 ) -> Path:
-    """Return the path to a sparse reference."""
+    """Return the path of a sparse reference."""
     features: Any = replace(dense.references[0].feature_map, rotation=None)
     reference, few = sparse_reference(features, problem, fitted.X, fit)
     kept: Any = reference.feature_map
@@ -83,7 +83,7 @@ def _sparse_path(
 
 @dataclass(frozen=True)
 class PathScore:
-    """The left-out log density of each row under the models that paths would lead to."""
+    """The left-out log density of each row under the models that would be selected from paths."""
 
     task: ProjectionTask
     targets: Sequence[Array]
@@ -92,7 +92,7 @@ class PathScore:
     price: float
 
     def log_density(self, paths: Sequence[Path]) -> Array:
-        """Return it for paths of all outputs, with the coupling that fits them best."""
+        """Return it for the paths of all outputs, with the coupling that fits them best."""
         models = [path.left_out(self.tolerance, self.price) for path in paths]
         references = [reference for each, _ in models for reference in each]
         coupling = self.task.couple(references, self.targets, self.weight)
@@ -102,8 +102,8 @@ class PathScore:
     def best_prior(self, paths: Sequence[Sequence[Path]], *, any_size: bool) -> list[Path]:
         """Return the paths of all outputs under the best sparse prior, if it is clearly better.
 
-        Otherwise those to the dense references, which come first. All outputs have one prior: each has
-        but few rows of its class, so a choice for each would be uncertain.
+        Otherwise the paths of the dense references, which come first, are returned. All outputs have the
+        same prior: each class has few rows, so a separate choice would be uncertain.
         """
         select: Callable[[Sequence[Path]], list[Path]] = self.select_size if any_size else list
         if len(paths[0]) == 1:
@@ -115,9 +115,9 @@ class PathScore:
         return best if SPARSE_PRIOR.prefers(after - before, self.weight) else dense
 
     def select_size(self, outputs: Sequence[Path]) -> list[Path]:
-        """Return the paths with the sizes that cross-validation selects, where they have larger sets.
+        """Return the paths with the sizes that cross-validation selects, if they have larger sets.
 
-        Few features, unless more of them are clearly better; as many for all outputs.
+        Few features are taken unless a larger set is clearly better. All outputs have the same step.
         """
         lengths = [len(path.left_out_latents) for path in outputs if path.left_out_latents]
         if not lengths:

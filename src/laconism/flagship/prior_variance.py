@@ -1,4 +1,4 @@
-"""How much of the prior variance a regression on few kernels adds where those vanish."""
+"""The prior variance that a regression on few kernels adds where those kernels vanish."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from ..posterior import GaussianPosterior
 from .reference import Reference
 from .reference_features import KernelMap
 
-# Powers to choose from; one is the prior's own, the largest adds nothing but far from all kernels.
+# Powers to choose from. Power one is the residual of the prior; the largest adds variance only far from
+# all kernels.
 _VARIANCE_POWERS = 2.0 ** np.arange(0, 8.5, 0.5)
-# Mean squared errors of a log variance that are ties: half a percent of a deviation.
+# Mean squared errors of a log variance that count as ties: half a percent of a standard deviation.
 _TIE_SQUARED_LOG = 1e-4
-# The largest increase of that error at the training rows: five percent of a deviation.
+# The largest increase of that error at the training rows: five percent of a standard deviation.
 _MAX_SQUARED_LOG = 1e-2
 
 
@@ -32,21 +33,22 @@ def fit_variance_powers(
 ) -> tuple[float, Array | None]:
     """Return the prior variance of a regression and the power of its relative residual at each size.
 
-    The power is the lowest of those with which the logarithms of the predictive variances are closest
-    to the reference's left-out ones. It is infinite, and nothing is added, where kernels are so few that
-    they do not reach the rows either. There are no powers where the prior variance is not the same at
-    all rows.
+    The power is the one for which the log predictive variances are closest to the leave-one-out log
+    variances of the reference; of ties, the lowest. It is infinite, and nothing is added, if the kernels
+    are too few to cover the training rows. There are no powers (None) if the prior variance differs
+    between rows.
 
     Parameters
     ----------
     reference : Reference
-    columns, posteriors : sequences of the models of every size
+    columns, posteriors : sequences
+        Columns and posterior of the model of every size.
     weight : ndarray of shape (n,)
         Row weights.
     built : Built
         All kernels.
     rows : ndarray of int
-        The rows that choose the power.
+        The rows on which the power is chosen.
     """
     height = _prior_variance(reference)
     if not height:

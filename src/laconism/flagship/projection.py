@@ -13,9 +13,9 @@ from ..posterior import GaussianPosterior
 
 # A column is in the span of the chosen ones if less than this fraction of its square is outside.
 _SPAN_TOLERANCE = 1e-13
-# The same where only products of columns are known, which have half the digits.
+# The same if only products of columns are known, which have half the digits.
 _SPAN_TOLERANCE_OF_PRODUCTS = 1e-9
-# Gains that differ by less than this fraction are ties, but for rounding.
+# Gains that differ by less than this fraction are ties up to rounding.
 _TIE_FRACTION = 1e-6
 # Added to a Gram matrix, relative to its diagonal, so that nearly equal columns can be inverted and
 # share their weight.
@@ -30,10 +30,10 @@ _TALL_EXTRA_ROWS = 2000
 class ShrinkagePenalty:
     r"""The loss of a projection at new rows, where the covariance of columns is shrunk to its diagonal.
 
-    Where columns outnumber rows, a few of them can agree with anything at the training rows. The
-    covariance of the columns at new rows is estimated by shrinking that of the training rows towards its
-    diagonal, which adds :math:`\tfrac12\sum_j p_j(u_j - w_j)^2` to the loss, with the weight :math:`u_j`
-    that the dense model has on the column.
+    If columns outnumber rows, a few of them can fit any latent at the training rows. So the covariance
+    of the columns at new rows is estimated by shrinking that of the training rows towards its diagonal.
+    This adds :math:`\tfrac12\sum_j p_j(u_j - w_j)^2` to the loss, with the weight :math:`u_j` of the
+    dense model on column :math:`j`.
     """
 
     precision: Array  # p
@@ -62,16 +62,16 @@ def choose_columns(
     min_columns: int = 0,
     penalty: ShrinkagePenalty | None = None,
 ) -> list[Index]:
-    r"""Return, for every size, few columns that explain a target nearly as well as all.
+    r"""Return, for every size, columns that explain a target nearly as well as all columns.
 
     The target :math:`z` has the precision :math:`r`, so the loss of a set of columns,
     :math:`\tfrac12\min_w\sum r_i(z_i - b - \phi_i^Tw)^2`, is in nats: to second order the
     Kullback-Leibler divergence between the model with the latent :math:`z` and the best one on the set.
-    Columns are added by forward selection, more of them than will be needed, and then removed by
-    backward elimination. Of every size the better of the two sets is taken.
+    Columns are added by forward selection, more than will be needed, and then removed by backward
+    elimination. For every size the better of the two sets is taken.
 
-    Both work on the compressed problem, with as many rows as the design has rank. The losses of several
-    targets add up.
+    Both work on the compressed problem, whose number of rows is the rank of the design. The losses of
+    several targets are summed.
 
     Parameters
     ----------
@@ -85,16 +85,16 @@ def choose_columns(
     max_columns : int
         The most columns that are added.
     enough : float
-        The loss in nats below which no column is added,
+        The loss in nats below which no further column is added.
     min_columns : int, default=0
-        once there are this many.
+        Number of columns that are added whatever the loss.
     penalty : ShrinkagePenalty, optional
         The loss at new rows.
 
     Returns
     -------
     list of ndarrays
-        The columns of the model of 0, 1, 2, ... of them.
+        The columns of the models with 0, 1, 2, ... columns.
     """
     T, t, in_span = _compressed(design, r, z.reshape(r.size, -1), intercept)
     p: Array = np.zeros(T.shape[1])
@@ -156,7 +156,7 @@ def _forward(
         gain = np.where(fits, (slope**2).sum(axis=1) / np.where(fits, left, 1.0), 0.0)
         if not gain.any():
             break
-        # The last columns of a span all complete it: of ties, the one that is farthest from the span.
+        # Any of the last columns completes the span: of ties, the one farthest from the span is taken.
         best = int(np.argmax(np.where(gain >= (1 - _TIE_FRACTION) * gain.max(), left, -1.0)))
         column = np.append(T[:, best], np.zeros(more))
         if more:
@@ -165,7 +165,7 @@ def _forward(
             residual[own] = column[own] * u[best]
             owned -= 0.5 * float((residual[own] ** 2).sum())
         direction = column - basis @ (basis.T @ column)
-        direction = direction - basis @ (basis.T @ direction)  # twice is enough
+        direction = direction - basis @ (basis.T @ direction)  # Gram-Schmidt needs a second pass
         direction = direction / np.linalg.norm(direction)
         basis = np.column_stack([basis, direction])
         shared, part = direction[:rows] @ T, direction @ residual
@@ -195,7 +195,7 @@ def _backward(gram: Array, slope: Array, whole: float, chosen: Index) -> tuple[l
 
 @dataclass(frozen=True)
 class Projection:
-    r"""The posterior of a dense model, ready to be projected onto any few of some columns.
+    r"""The posterior of a dense model, prepared for projections onto subsets of some columns.
 
     The latent of the dense model, :math:`f = Zu` with :math:`u \sim \mathcal N(\bar u, S)`, is projected
     linearly, :math:`w = (\Phi^TR\Phi)^{-1}\Phi^TRf`, and with it its mean and its covariance. For any
@@ -221,7 +221,7 @@ class Projection:
         intercept: bool,
         penalty: ShrinkagePenalty | None = None,
     ) -> Self:
-        """Return the products of some columns.
+        """Return the projection onto subsets of these columns.
 
         Parameters
         ----------
@@ -252,7 +252,7 @@ class Projection:
         return cls(gram, slope, upper_root(posterior.root_dot(cross)), centre, level, spread)
 
     def onto(self, index: Index) -> GaussianPosterior:
-        """Return the posterior of the weights on these of the columns."""
+        """Return the posterior of the weights on a subset of the columns."""
         unit, factor = steadied(self.gram[np.ix_(index, index)], _RELATIVE_JITTER)
         w = unit * factor.solve(unit * self.slope[index])
         # Weights of nearly equal columns cancel, so the root of their covariance is kept.

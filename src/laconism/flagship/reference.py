@@ -1,4 +1,4 @@
-"""The dense reference of one output: one precision for all weights, as good as a Gaussian process."""
+"""The reference of one output: the dense model that is projected onto few columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Latent: TypeAlias = tuple[Array, Array]
 
 @dataclass(frozen=True)
 class Reference:
-    """The model of one output that is projected: its latent at any row, and how well it predicts."""
+    """The model of one output that is projected: its latent at any row, and its left-out latents."""
 
     feature_map: KernelMap | FeatureMap
     posterior: GaussianPosterior
@@ -65,9 +65,9 @@ class Reference:
     def target_variance(self, share: Array) -> Array:
         """Return the variance of the latent that a projection should have.
 
-        In regression it is the variance at the training rows, times the geometric mean of the ratio
-        between left-out and training variance: with many features for its rows a process is nearly
-        certain at the training rows, and nowhere else.
+        In regression it is the variance at the training rows, times the geometric mean of the ratio of
+        left-out to training variance: if rows are few for the features, the latent is nearly certain at
+        the training rows and nowhere else.
         """
         if isinstance(self.likelihood, Binary):
             return self.predictive_variance

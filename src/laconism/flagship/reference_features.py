@@ -1,4 +1,4 @@
-"""Features of a reference: maps in which independent weights of one variance are its prior."""
+"""Feature maps of a reference: independent weights of one variance on them are its prior."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..linalg import Triangle, as_dense, row_blocks, symmetric_eigen
 
 # Directions that together have less than this fraction of the prior variance are dropped.
 _NEGLIGIBLE_VARIANCE_FRACTION = 1e-3
-# The fraction of a row's prior variance that the inducing rows may miss by rounding alone.
+# The fraction of a row's prior variance that may be outside the inducing rows by rounding alone.
 _SPAN_TOLERANCE = 2e-6
 # Directions whose eigenvalue is below this fraction of the largest are rounding.
 _RANK_TOLERANCE = 1e-12
 
 
 def _root(matrix: Array, n_rows: int) -> Array:
-    """Return ``A`` with ``A A'`` this matrix, but for directions with a negligible part of its trace."""
+    """Return ``A`` with ``A A'`` this matrix, without directions of negligible trace."""
     if 2 * len(matrix) > n_rows:  # the rank is nearly full, and dropping directions would save little
         return Triangle.of(matrix).lower
     values, vectors = symmetric_eigen(matrix)
@@ -31,7 +31,7 @@ def _root(matrix: Array, n_rows: int) -> Array:
 
 @dataclass(frozen=True)
 class KernelMap:
-    r"""Features of a kernel in which independent weights of one variance are the prior of the latent.
+    r"""Features of a kernel on which independent weights of one variance give the prior of the latent.
 
     With :math:`k(x, X) \approx c(x)^TC`, :math:`c(x) = L^{-1}k(P, x)` for inducing rows :math:`P` that
     span the kernel matrix, the features :math:`c(x)` make the latent a Gaussian process whose covariance
@@ -55,7 +55,11 @@ class KernelMap:
         rank_tol: float = 0.0,
         max_rank: int = 0,
     ) -> Self:
-        """Return the map for the kernels of a basis; without pivots, on all rows or those it finds."""
+        """Return the map for the kernels of a basis.
+
+        The inducing rows are the pivots; without pivots they are found if ``max_rank`` is given, and are
+        all rows otherwise.
+        """
         kernel, centres = basis.kernel, basis.centres
         if pivots is None and max_rank:
             factors = basis.factors(tol=rank_tol, max_rank=max_rank)
@@ -92,7 +96,7 @@ class KernelMap:
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """Standardised features, rotated into as many as there are rows where rows are fewer."""
+    """Standardised features; if they outnumber the rows, rotated into at most as many as rows."""
 
     centre: Array
     rotation: Array | None

@@ -20,8 +20,8 @@ from .reference_features import FeatureMap
 
 # The fraction of a kernel matrix that a reference and the columns to choose from may miss.
 _RANK_TOLERANCE = 1e-6
-# With more entries in the factors of the columns, only columns that span the others are candidates:
-# that may take a few kernels more, but a fraction of the memory.
+# With more entries in the factors of the columns, only the columns that span the others are candidates.
+# That saves memory, but may need a few more kernels.
 _MAX_FACTOR_ENTRIES = 20_000_000
 
 
@@ -98,7 +98,7 @@ def fit_references(
 
 
 def _only_pivots_if_large(built: Built) -> Built:
-    """Return the columns to choose from: those that span the others, if the factors are large."""
+    """Return the columns to choose from: only those that span the others if the factors are large."""
     if built.pivots is None or built.pivots.size * built.basis.n_columns <= _MAX_FACTOR_ENTRIES:
         return built
     return built.keep(np.sort(built.pivots))

@@ -13,10 +13,10 @@ from ..model.tasks import FitData
 
 
 class DistinctRows(NamedTuple):
-    """Rows that remain when duplicates are merged, and which they are."""
+    """The rows that remain when duplicates are merged, and their indices."""
 
     data: FitData
-    kept: Index  # the rows that remain
+    kept: Index  # indices of the rows that remain
     leave_whole_rows: bool  # see leaves_whole_rows
 
 
@@ -32,6 +32,7 @@ def merged(data: FitData) -> DistinctRows:
 def leaves_whole_rows(X: Any) -> bool:
     """Whether all duplicates of a row are left out with it, so that none of them predicts its target.
 
-    They are not where equal rows disagree: those are a few possible rows, each observed many times.
+    They are not if equal rows have different targets: then there are few distinct rows, each observed
+    many times.
     """
     return bool(distinct_rows(X)[0].size == X.shape[0])

@@ -1,7 +1,7 @@
-"""When one candidate of the flagship is clearly better than another: every such rule, one a line.
+"""The rules by which one candidate of the flagship is clearly better than another.
 
-Gains are in left-out log density over all rows, or in the score of a search, which adds half the
-evidence; both in nats.
+Gains are in nats over all rows: in left-out log density, or in the score of a search, which adds half
+the evidence.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import math
 
 from ..judging.compare import Rule
 
-# What is not the first choice must be a thousand times as likely.
+# A candidate that is not the first choice must be a thousand times as likely.
 _CLEAR_NATS = math.log(1000)
 
 # Another kernel family (squashed features, Matern), per output.
 OTHER_FAMILY = Rule(nats=_CLEAR_NATS)
 # The weight-space prior, per output.
 WEIGHT_SPACE_PRIOR = Rule(nats=_CLEAR_NATS)
-# Weights of features, learnt on one half of the rows and judged on the other.
+# Feature weights, learnt on one half of the rows and judged on the other.
 FEATURE_WEIGHTS = Rule(errors=2.0)
-# The first half alone, where both halves are judged together in the end.
+# The first half alone, if both halves are judged together in the end.
 FEATURE_WEIGHTS_FIRST_HALF = Rule()
 # A sparse reference instead of the dense one.
 SPARSE_PRIOR = Rule(errors=1.0)
 # Many features instead of few; the best of several sizes is compared, hence two errors.
 MORE_FEATURES = Rule(errors=2.0)
-# The second choice of kernels or features.
+# Features instead of kernels, or kernels instead of features, whichever comes second.
 KERNEL_OR_FEATURES = Rule(nats=_CLEAR_NATS, errors=1.0)
 # Student's noise instead of Gaussian noise.
 HEAVY_TAILS = Rule(nats=_CLEAR_NATS)
-# The gain of heavy tails, per row, at which a user is told to try them.
+# The gain of heavy tails at which status_ recommends them.
 OUTLIER_NATS_PER_ROW = 0.1

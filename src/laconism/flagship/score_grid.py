@@ -16,9 +16,9 @@ HIGHEST = (8, 6)
 FIRST_POINT = (-1, -1)
 # Widths at which a search starts again, since the score may have several maxima.
 RESTART_WIDTHS = (3, -4)
-# A parabola that is flatter than this has no maximum worth finding.
+# Least curvature of a parabola, so that a flat one has a bounded maximum.
 _MIN_CURVATURE_NATS = 1e-6
-# Parts of a step to which a parabola's maximum is rounded, or rounding of scores would move it.
+# A parabola's maximum is rounded to one part of a step, so that rounding errors do not move it.
 _PARTS_PER_STEP = 4
 
 
@@ -39,7 +39,7 @@ class ScoreGrid(ABC):
 
     @abstractmethod
     def score(self, point: GridPoint) -> float:
-        """Return how well rows are predicted at a point, in nats."""
+        """Return the score at a point, in nats."""
 
     def coordinate_ascent(self, start: GridPoint, restarts: Iterable[int] = ()) -> GridPoint:
         """Return the best width, each with its best precision, from the best of several starts."""
@@ -62,8 +62,8 @@ class ScoreGrid(ABC):
     def refine(self, point: GridPoint) -> GridPoint:
         """Return a local maximum by single steps of width or precision.
 
-        Coordinate ascent finds the best precision of every width that it tries. This needs a third of
-        the points, which matters where each has the cost of many outputs.
+        Coordinate ascent finds the best precision of every width that it tries. Single steps need fewer
+        points, which matters if each of them fits many outputs.
         """
 
         def neighbours(at: GridPoint) -> list[GridPoint]:
@@ -90,7 +90,7 @@ class ScoreGrid(ABC):
             point = better
 
     def parabolic_refine(self, point: GridPoint) -> tuple[float, float]:
-        """Return the maximum between the best point and its neighbours, by a parabola each way."""
+        """Return the maximum near the best point, by a parabola in each coordinate."""
 
         def offset(before: GridPoint, after: GridPoint) -> float:
             if not (_inside(before) and _inside(after)):

@@ -1,4 +1,4 @@
-"""The search over hyper-parameters: references of some rows at every width and precision."""
+"""The search over hyper-parameters: references on some rows at every width and precision."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _MAX_OUTPUTS_AT_FULL_ROWS = 3
 _REFINEMENT_ROW_FACTOR = 4
 # ... if there are at least this many times as many.
 _MIN_REFINEMENT_ROW_FACTOR = 2
-# A step must gain this much; otherwise a flat score would be followed to the edge of the grid.
+# The least gain of a step, so that a flat score is not followed to the edge of the grid.
 _MIN_GAIN_NATS_PER_ROW = 1e-4
 # The weight of the evidence in the score, beside the left-out log density.
 _EVIDENCE_WEIGHT = 0.5
-# Modes that are only compared need not be exact beyond this.
+# Accuracy of modes that are only compared.
 _MODE_TOLERANCE_NATS = 1e-3
 
 
 class FittedMode(NamedTuple):
-    """What is kept of a mode: weights, latent, evidence, and left-out predictions."""
+    """The part of a mode that the search keeps: weights, latent, evidence and left-out predictions."""
 
     w: Array
     b: float
@@ -49,7 +49,7 @@ class FittedMode(NamedTuple):
 
     @classmethod
     def of(cls, mode: Any) -> Self:
-        """Return what is kept of a mode."""
+        """Return the part of a mode that the search keeps."""
         latent = leave_one_out(mode)
         left_out = mode.likelihood.predictive(mode.problem.y, *latent)
         return cls(mode.w, mode.b, mode.f, mode.objective, mode.likelihood, latent, left_out)
@@ -57,7 +57,7 @@ class FittedMode(NamedTuple):
 
 @dataclass(frozen=True)
 class HyperparameterSearch(ScoreGrid):
-    """The references of some rows under kernels of every width and for every precision.
+    """The references on some rows for every kernel width and precision.
 
     Fits are cached by grid point.
     """
@@ -69,13 +69,13 @@ class HyperparameterSearch(ScoreGrid):
     weight: Array
     likelihood: Likelihood
     intercept: bool
-    theta: Array  # weights of the features
+    theta: Array  # feature weights
     weight_space_prior: bool = False  # whether the prior is that of weights on all kernels
     coupled: bool = False  # whether the score is that of the coupled probabilities of several outputs
-    start: Sequence[Array] = ()  # a latent of each output to start near
+    start: Sequence[Array] = ()  # latent of each output from which the first fit starts
     leave_whole_rows: bool = False  # see Problem
-    evidence_weights: bool = False  # whether weights of features maximise the evidence
-    moments: bool = False  # whether labels are matched in their moments
+    evidence_weights: bool = False  # whether feature weights maximise the evidence
+    moments: bool = False  # whether labels are fitted by moment matching
     _problems: dict[int, list[Problem]] = field(default_factory=dict)
     _products: dict[int, Array | None] = field(default_factory=dict)
     _fitted: dict[GridPoint, list[FittedMode]] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class HyperparameterSearch(ScoreGrid):
         return self._changed(widths=False)
 
     def with_feature_weights(self, theta: Array) -> Self:
-        """Return the search with other weights of the features."""
+        """Return the search with other feature weights."""
         return self._changed(theta=theta, start=self._last_latents())
 
     def with_kernels_of(self, features: Any) -> Self:
@@ -106,11 +106,11 @@ class HyperparameterSearch(ScoreGrid):
         return self._changed(weight_space_prior=True, start=self._last_latents())
 
     def with_coupling(self) -> Self:
-        """Return the search by the coupled probabilities of the outputs, where there are several."""
+        """Return the search by the coupled probabilities of the outputs, if there are several."""
         return replace(self, coupled=len(self.targets) > 1)
 
     def _last_latents(self) -> Sequence[Array]:
-        """Return the latents of the last fit, near which the next ones are."""
+        """Return the latents of the last fit, a good start of the next."""
         last = next(reversed(self._fitted.values()), None)
         return self.start if last is None else [mode.f for mode in last]
 
@@ -172,8 +172,8 @@ class HyperparameterSearch(ScoreGrid):
     def score(self, point: GridPoint) -> float:
         """Return the left-out log density plus half the evidence, in nats.
 
-        Either alone errs more often: the first where rows are few, the second because Laplace's
-        approximation shrinks the latent. Coupled probabilities have no evidence.
+        Either alone errs more often: the first if rows are few, the second because Laplace's
+        approximation shrinks the latent. There is no evidence of coupled probabilities.
         """
         evidence = 0.0 if self.coupled else sum(mode.evidence for mode in self.modes(point))
         return _EVIDENCE_WEIGHT * evidence + float(self.weight @ self.left_out_log_density(point))
@@ -192,7 +192,7 @@ class HyperparameterSearch(ScoreGrid):
 
 @dataclass(frozen=True)
 class CrossFit(ScoreGrid):
-    """Two halves of the rows, each under the weights of features learnt on the other half."""
+    """Two halves of the rows, each under the feature weights learnt on the other half."""
 
     halves: Sequence[HyperparameterSearch]
     widths: bool
@@ -203,12 +203,12 @@ class CrossFit(ScoreGrid):
         return sum(half.min_gain for half in self.halves)
 
     def score(self, point: GridPoint) -> float:
-        """Return how well rows are predicted under weights of features that did not use them."""
+        """Return the score of the rows under feature weights that were learnt without them."""
         return sum(half.score(point) for half in self.halves)
 
 
 def search_rows(X: Any, n_outputs: int) -> tuple[Index, Index]:
-    """Return the rows to search on and those to end with; they do not depend on the order of rows."""
+    """Return the rows to search on and those to refine on; they do not depend on the order of rows."""
     enough = _MAX_SEARCH_ROWS * min(1.0, _MAX_OUTPUTS_AT_FULL_ROWS / n_outputs) ** (1 / 3)
     order = canonical_order(X)
     few = evenly_spaced(order, round(enough))

@@ -17,15 +17,15 @@ POLYNOMIAL_OFFSET = 1.0
 _FEATURE_TOLERANCE_NATS_PER_ROW = 0.002
 # The default tolerance of kernels.
 _KERNEL_TOLERANCE_NATS_PER_ROW = 0.004
-# Beyond the default tolerance a kernel is kept if it gains this much.
+# Beyond the default tolerance a kernel must gain this much.
 _KERNEL_PRICE_NATS_PER_ROW = 0.0002
-# The kernel where the fit chooses.
+# The kernel of "auto".
 _DEFAULT_KERNEL = "rbf"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user may set; ``None`` where the fit chooses."""
+    """The settings of a user; ``None`` where the fit chooses."""
 
     kernel: Any  # None means the features themselves; see any_kernel
     any_kernel: bool  # whether the fit chooses the kernel
@@ -58,10 +58,10 @@ class Settings:
         )
 
     def kernels(self, n_rows: int, n_features: int) -> list[Any]:
-        """Return the candidates: a kernel, and ``None`` for the features themselves, best guess first.
+        """Return the candidates, the default first: a kernel, or ``None`` for the features themselves.
 
-        Where features outnumber rows they come first: few kernels that agree with their reference at
-        the rows may not do so between them.
+        If features outnumber rows, they come first: few kernels that agree with their reference at the
+        rows may differ from it between them.
         """
         if not self.any_kernel:
             return [self.kernel]
@@ -70,7 +70,7 @@ class Settings:
         return [None, _DEFAULT_KERNEL] if n_features > n_rows else [_DEFAULT_KERNEL, None]
 
     def tolerance_and_price(self, kernel: Any) -> tuple[float, float]:
-        """Return the nats per row that may be lost, and those that a column beyond that must gain."""
+        """Return the tolerance, and the gain of each column beyond it, in nats per row."""
         if self.tolerance is not None:
             return self.tolerance, 0.0
         if kernel is None:
@@ -78,7 +78,7 @@ class Settings:
         return _KERNEL_TOLERANCE_NATS_PER_ROW, _KERNEL_PRICE_NATS_PER_ROW
 
     def reference_features(self, kernel: Any, X: Any, weight: Array) -> ReferenceFeatures:
-        """Return the features of references on a kernel, or on the features if that is ``None``."""
+        """Return the features of references for a kernel, or for ``None``."""
         if kernel is None:
             return ReferenceFeatures(None, self.max_rank)
         searched = self.gamma is None and isinstance(kernel, str) and kernel != "linear"

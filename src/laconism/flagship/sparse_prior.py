@@ -17,11 +17,11 @@ from ..priors import GeneralizedGaussian, Jeffreys
 from ..solvers import Problem, choose_solver
 from ..solvers.learnt_scale import Start
 
-# From many small weights to few large ones; none is the best everywhere.
+# From many small weights to few large ones; no prior is best on all data.
 _PRIORS: tuple[Prior, ...] = (Jeffreys(1.0), Jeffreys())
-# Of labels only: in regression with more columns than rows its evidence has no noise and keeps them all.
+# For labels only: in regression with more columns than rows its evidence favours no noise and keeps all.
 _LABEL_PRIORS: tuple[Prior, ...] = (GeneralizedGaussian(q=1.0),)
-# When a fit under a sparse prior ends.
+# Stopping rule of a fit under a sparse prior.
 _MAX_ITERATIONS = 1000
 _TOLERANCE = 1e-6
 
@@ -47,5 +47,5 @@ def _fit_sparse(problem: Problem, prior: Prior, *, labels: bool) -> tuple[Index,
     )
     w, b = fit.posterior.mean, fit.posterior.intercept
     few = replace(problem, design=DenseDesign(problem.design.keep(fit.active).matvec(np.eye(w.size))))
-    # The Gaussian bounds of the prior at these weights have their mode there too.
+    # The Gaussians that bound the prior at these weights have the same mode.
     return fit.active, find_mode(few, 1 / fit.variance, fit.likelihood, w, b)

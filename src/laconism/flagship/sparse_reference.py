@@ -1,4 +1,4 @@
-"""Sparse references of features that are many for their rows."""
+"""References under sparse priors, on wide data."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ def sparse_reference(
 ) -> tuple[Reference, Problem]:
     """Return the reference under a sparse prior, and the problem on the features that it keeps.
 
-    Rows are left out by ten folds: without a row a sparse model may keep other columns, so there is no
-    formula of leave-one-out.
+    Left-out latents come from ten folds: without a row a sparse model may keep other columns, so no
+    leave-one-out formula holds.
 
     Parameters
     ----------
     feature_map : FeatureMap
-        Of all features, standardised, without a rotation.
+        The map of all features, standardised, without a rotation.
     problem : Problem
-        With targets, weights and likelihood of the rows.
+        The problem with targets, weights and likelihood of the rows.
     X : ndarray of shape (n, p)
     fit : callable
+        The fit under a sparse prior.
     """
     Z = feature_map.columns(X)
     problem = replace(problem, design=DenseDesign(Z))

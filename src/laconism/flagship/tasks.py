@@ -1,4 +1,4 @@
-"""What a projection of labels and one of values do differently: two tasks that are passed in."""
+"""What differs between projections of labels and of values, as two tasks that are passed in."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .reference import Latent, Reference
 from .reference_features import FeatureMap, KernelMap
 from .wide import needs_moment_matching
 
-# The least noise of a reference, as a fraction of the target's variance. Without it the few kernels of a
-# reference that interpolates its data would have to interpolate them too.
+# The least noise of a reference, as a fraction of the target's variance. Without it a reference that
+# interpolates its data could only be projected onto kernels that interpolate them too.
 NOISE_FLOOR_FRACTION = 1e-8
 # Every noise of a reference has that floor; "auto" starts with the Gaussian.
 REFERENCE_NOISES = {name: partial(kind, floor=NOISE_FLOOR_FRACTION) for name, kind in NOISES.items()}
 REFERENCE_NOISES["auto"] = REFERENCE_NOISES["gaussian"]
 
-# Half the distance of the finite difference that gives the slope of a moderated latent.
+# Step of the central difference that gives the slope of a moderated latent.
 _MODERATION_STEP = 1e-4
-# The least fraction of the rows that are degrees of freedom of a projection.
+# The least residual degrees of freedom of a projection, as a fraction of the rows.
 _MIN_FREE_FRACTION = 0.1
 # A path may have twice as many columns if its largest model loses more than this at new rows.
 _LARGE_LOSS_NATS_PER_ROW = 0.1
@@ -88,8 +88,8 @@ class LabelProjection:
     def row_precision(self, reference: Reference, share: Array) -> Array:
         """Return the information of a label about the mean of the latent, its variance integrated out.
 
-        Where features outnumber rows, the latent at the training rows is nearly certain, so that of
-        left-out rows is used.
+        If features outnumber rows, the latent at the training rows is nearly certain, so the left-out
+        latent is used.
         """
         binary: Any = reference.likelihood
         m = reference.left_out_m if reference.underdetermined else reference.m
@@ -118,17 +118,17 @@ class LabelProjection:
         return lambda latents: np.asarray((p * (log_p - log_proba(latents))).sum(axis=1))
 
     def may_grow(self, reference: Reference, lost: float, share: Array) -> bool:
-        """Return whether a path may have twice as many columns: of labels it never may."""
+        """Return whether a path may have twice as many columns: never, for labels."""
         return False
 
     def add_projection_error(
         self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
     ) -> GaussianPosterior:
-        """Return the projected posterior as it is: the divergence has its error already."""
+        """Return the projected posterior unchanged: the divergence includes its error."""
         return posterior
 
     def excess_variance(self, reference: Reference, y: Array, m: Array, share: Array) -> float:
-        """Return no variance: labels have none beyond that of their latent."""
+        """Return zero: labels have no variance beyond that of their latent."""
         return 0.0
 
 
@@ -150,7 +150,7 @@ class ValueProjection:
         return reference
 
     def couple(self, references: Sequence[Reference], targets: Sequence[Array], weight: Array) -> float:
-        """Return no coupling: there is one output."""
+        """Return zero: there is one output."""
         return 0.0
 
     def left_out_log_density(
@@ -190,14 +190,14 @@ class ValueProjection:
         """Return the posterior with the squared error of its mean added to its variance."""
         error = float(share @ (m - reference.m) ** 2)
         if isinstance(reference.feature_map, KernelMap):
-            # k weights were fitted to the mean at these rows, so the error at others is larger (as in
-            # generalised cross-validation). For many features ShrinkagePenalty counts other rows.
+            # k weights were fitted to the mean at these rows, so the error at new rows is larger (as in
+            # generalised cross-validation). For many features ShrinkagePenalty accounts for new rows.
             free = max(1 - (posterior.mean.size + 1) / share.size, _MIN_FREE_FRACTION)
             error /= free**2
         return replace(posterior, spread=posterior.spread + error)
 
     def excess_variance(self, reference: Reference, y: Array, m: Array, share: Array) -> float:
-        """Return by how much squared cross-validated errors exceed their expectation."""
+        """Return the excess of the squared cross-validated errors over their expectation."""
         noise: Any = reference.likelihood
         return max(float(share @ ((y - m) ** 2 - reference.left_out_v)) - float(noise.variance), 0.0)
 

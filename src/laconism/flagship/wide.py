@@ -1,4 +1,4 @@
-"""Wide data, with many features for their rows: when they are, and how far covariances are shrunk."""
+"""Wide data, with few rows for their features: the definition, and the shrinkage of covariances."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ _MAX_ROWS_PER_FEATURE = 4
 _MAX_REFIT_ROWS = 600
 # Folds are refitted up to this many entries of the data.
 _MAX_REFIT_ENTRIES = 20_000_000
-# The largest shrinkage of a covariance, so that the rows themselves always count.
+# The largest shrinkage of a covariance, so that the rows always have an effect.
 _MAX_SHRINKAGE = 0.99
 
 
 def is_wide(n_rows: int, n_features: int) -> bool:
-    """Whether rows are so few for their features that a sparse reference may be better."""
+    """Whether rows are few enough for their features that a sparse reference may be better."""
     return n_features * _MAX_ROWS_PER_FEATURE > n_rows >= N_TENTHS
 
 
 def can_refit_folds(n_rows: int, n_features: int) -> bool:
-    """Whether data are wide and small enough to leave rows out by refitting."""
+    """Whether data are wide, and small enough to refit without each fold."""
     small = n_rows <= _MAX_REFIT_ROWS and n_rows * n_features <= _MAX_REFIT_ENTRIES
     return is_wide(n_rows, n_features) and small
 
 
 def needs_moment_matching(likelihood: Likelihood, n_rows: int, n_features: int) -> bool:
-    """Whether labels are so few for their features that Laplace's approximation is poor."""
+    """Whether labels are too few for their features for Laplace's approximation."""
     return isinstance(likelihood, Binary) and n_features > n_rows and can_refit_folds(n_rows, n_features)
 
 
 def shrinkage(Z: Array, share: Array, n_rows: float) -> float:
-    r"""Return how far the covariance of standardised features has to be shrunk to the diagonal.
+    r"""Return the shrinkage of the covariance of standardised features towards the diagonal.
 
-    The :math:`\lambda` for which :math:`(1 - \lambda)S + \lambda I` has the smallest expected squared
-    error, after Ledoit and Wolf [LW04]_.
+    It is the :math:`\lambda` for which :math:`(1 - \lambda)S + \lambda I` has the smallest expected
+    squared error, after Ledoit and Wolf [LW04]_.
 
     References
     ----------

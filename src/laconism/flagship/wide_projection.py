@@ -1,4 +1,4 @@
-"""Projections onto many features where these outnumber rows, and their cross-validated latents."""
+"""Projections onto features that outnumber the rows, and their cross-validated latents."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from .reference import Reference
 from .reference_features import FeatureMap
 from .wide import shrinkage
 
-# The factor by which a set grows in one step; of correlated features not all should be added at once.
+# Growth factor of a set in one step; correlated features should not all be added at once.
 _GROWTH_FACTOR = 1.5
 
 
 def shrinkage_penalty(
     reference: Reference, problem: Problem, r: Array, n_features: int, *, labels: bool
 ) -> tuple[ShrinkagePenalty | None, float]:
-    """Return the loss of projections at new rows, and the shrinkage that is its fraction of the whole.
+    """Return the penalty for the loss at new rows, and the shrinkage, its fraction of the total loss.
 
-    There is one for a dense reference of more features than rows, and for a sparse one of labels, which
-    may have nearly as many features as rows.
+    Dense references with more features than rows have a penalty. So have sparse references of labels,
+    which may have nearly as many features as rows.
 
     Parameters
     ----------
     reference : Reference
     problem : Problem
-        On its features.
+        The problem on its features.
     r : ndarray of shape (n,)
         Precision of the latent at each row.
     n_features : int
-        Of all features.
+        Number of all features.
     labels : bool
         Whether the targets are labels.
     """
@@ -61,12 +61,12 @@ def shrinkage_penalty(
 
 @dataclass(frozen=True)
 class WideProjection:
-    r"""A dense model of more columns than rows, ready to be projected onto any number of them.
+    r"""A dense model with more columns than rows, prepared for projections onto any of them.
 
-    With other weights :math:`w` than its own, :math:`u`, the loss is
-    :math:`\tfrac12(u - w)^T(T^TT + P)(u - w)`, with training rows :math:`T`, weighted and centred, and
-    the penalty :math:`P` at new rows (:class:`~laconism.flagship.projection.ShrinkagePenalty`). It works
-    with products of rows, where :class:`~laconism.flagship.projection.Projection` has those of columns.
+    If weights :math:`w` replace the weights :math:`u` of the dense model, the loss is
+    :math:`\tfrac12(u - w)^T(T^TT + P)(u - w)`, with the weighted and centred training rows :math:`T` and
+    the penalty :math:`P` at new rows (:class:`~laconism.flagship.projection.ShrinkagePenalty`). It uses
+    products of rows; :class:`~laconism.flagship.projection.Projection` uses products of columns.
     """
 
     T: Array
@@ -87,9 +87,9 @@ class WideProjection:
         *,
         intercept: bool,
     ) -> Self:
-        """Return it for columns with a precision at each row, where the latent has this mean.
+        """Return the model for columns, given precision and mean of the latent at each row.
 
-        New rows have the fraction ``part`` of the precision.
+        New rows have the fraction ``part`` of the total precision.
         """
         r = (1 - part) * precision
         T, t, half, _ = design.compress(r, m)
@@ -125,9 +125,9 @@ class WideProjection:
         return u + more, rest - T @ more
 
     def grow(self, index: Index, sizes: Sequence[int]) -> Iterator[tuple[Index, Array]]:
-        """Yield sets of these sizes and their weights, each from the one before.
+        """Yield sets of these sizes and their weights, each grown from the one before.
 
-        A set grows by the columns that gain most by themselves.
+        The columns that are added are those with the largest individual gains.
         """
         p, u = self.penalty.precision, self.penalty.weights
         square, constant = np.einsum("ij,ij->j", self.T, self.T) + p, p == 0
@@ -151,17 +151,18 @@ class WideProjection:
         r: Array,
         wanted: float,
     ) -> GaussianPosterior:
-        """Return the posterior of the weights on some columns, given its mean.
+        """Return the posterior of the weights on some columns, given their mean.
 
         Parameters
         ----------
         index, w : ndarrays
+            The columns, and the mean of their weights.
         posterior, dense : GaussianPosterior, Design
-            Of the dense model, on its features.
+            Posterior and design of the dense model.
         r : ndarray of shape (n,)
-            The precisions at its rows.
+            Precision at each row.
         wanted : float
-            Variance of the latent at a new row; what the weights do not give is added to the intercept.
+            Variance of the latent at a new row; what the weights lack of it is added to the intercept.
         """
         T, p, centre = self.T[:, index], self.penalty.precision[index], self.centre[index]
         cross = dense.rmatvec(np.sqrt(r)[:, None] * T) + self.penalty.rotation[index].T * p
@@ -181,24 +182,25 @@ def left_out_by_size(
     part: float,
     sizes: Sequence[int],
 ) -> Array:
-    r"""Return the cross-validated latents of the models of these sizes, one row of them for each.
+    r"""Return the cross-validated latents of the models of these sizes, one row for each size.
 
-    The features are chosen without the rows of a fold too. The Gaussian likelihood of a row is that
-    which leave-one-out removes, :math:`r_i = 1/v_i - 1/v_{-i}`, so labels are not matched again.
+    The features too are chosen without the rows of a fold. Each row has the Gaussian likelihood that
+    leave-one-out removes, :math:`r_i = 1/v_i - 1/v_{-i}`, so that labels need no new moment matching.
 
     Parameters
     ----------
     reference : Reference
-        A dense one.
+        A dense reference.
     problem : Problem
-        On its features.
+        The problem on its features.
     design : Design
         All features.
     r : ndarray of shape (n,)
         Precision of the latent at each row in the projection.
     penalty, part : ShrinkagePenalty, float
-        The loss at new rows, and its fraction.
+        The penalty for the loss at new rows, and its fraction of the total loss.
     sizes : sequence of int
+        Numbers of features.
     """
     times = 1.0 if problem.leave_whole_rows else np.maximum(problem.weight, 1.0)
     own = 1 / reference.v - 1 / reference.left_out_v

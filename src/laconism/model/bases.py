@@ -20,14 +20,15 @@ def kernel_basis(
     Parameters
     ----------
     kernel, gamma, degree, coef0
-        As in every estimator with a kernel.
+        The parameters of an estimator with a kernel.
     X : array or sparse matrix of shape (n, n_features)
         The rows of positive weight.
     weight : ndarray of shape (n,)
     rows : ndarray of int
-        Which of the given rows these are: with ``kernel="precomputed"`` only their columns count.
+        Indices of these rows among all given rows; with ``kernel="precomputed"`` only their columns are
+        used.
     """
-    # Settings that are not in use are checked too: the kernel may have been forgotten.
+    # Parameters that are not used are checked too, since the user may have forgotten the kernel.
     check_gamma(gamma)
     Polynomial(degree=degree, coef0=coef0).check()
     if isinstance(kernel, str) and kernel == "precomputed":

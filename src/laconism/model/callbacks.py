@@ -1,4 +1,4 @@
-"""Telling callbacks about each iteration: plain functions, and scikit-learn's where it has them."""
+"""Calls of callbacks after each iteration: plain functions, and scikit-learn's if it has them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def check_callbacks(callbacks: object) -> Sequence[Callable[[Record], object]]:
-    """Return the callbacks as a sequence, or say what they should have been."""
+    """Return the callbacks as a sequence; raise if they are something else."""
     if callbacks is None:
         return ()
     if callable(callbacks):
@@ -47,9 +47,9 @@ def check_callbacks(callbacks: object) -> Sequence[Callable[[Record], object]]:
 
 
 class Reporter:
-    """What the loop calls after each iteration of one output; ``True`` asks it to stop.
+    """Called by the loop after each iteration of one output; it returns ``True`` to stop the loop.
 
-    scikit-learn's callbacks see a task per output with a task per iteration in it.
+    scikit-learn's callbacks get a task per output, with a subtask per iteration.
     """
 
     def __init__(
@@ -63,20 +63,20 @@ class Reporter:
             self.task = root.subcontext(task_name="output", max_subtasks=None)
 
     def begin(self) -> None:
-        """Say that the output's fit begins."""
+        """Report that the fit of the output begins."""
         if self.task is not None:
             self.task.call_on_fit_task_begin(estimator=self.estimator)
 
     def end(self) -> None:
-        """Say that the output's fit has ended."""
+        """Report that the fit of the output has ended."""
         if self.task is not None:
             self.task.call_on_fit_task_end(estimator=self.estimator)
 
     def __call__(self, record: Record) -> bool:
-        """Report one iteration; return whether any callback asked to stop."""
+        """Report one iteration; return whether any callback returned ``True``."""
         record = record._replace(output=self.output)
         stop = False
-        for callback in self.callbacks:  # each of them hears of it, whoever asks to stop
+        for callback in self.callbacks:  # all are called, even if an earlier one stops the fit
             stop |= bool(callback(record))
         if self.task is not None:
             iteration = self.task.subcontext(task_name="iteration")
@@ -87,7 +87,7 @@ class Reporter:
 
 
 def begin_reports(estimator: Any, n_outputs: int) -> tuple[list[Reporter], Callable[[], object]]:
-    """Return a reporter for each output, and what to call when all have ended."""
+    """Return a reporter for each output, and a function to call when all have ended."""
     callbacks = check_callbacks(estimator.callbacks)
     if not getattr(estimator, "_skl_callbacks", None):
         return [Reporter(callbacks, k, None, None) for k in range(n_outputs)], lambda: None

@@ -1,4 +1,4 @@
-"""Error bars far from the data, where the kept kernels vanish: two ways, with one protocol."""
+"""Error bars far from the data, where the kept kernels vanish: two methods with one protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._protocols import Array, Basis, Kernel
 from ..linalg import Triangle, as_dense, row_blocks, upper_root
 from ..posterior import GaussianPosterior
 
-# The least standard deviation of a latent, relative to a kernel's height: it is divided by.
+# The least standard deviation of a latent, relative to a kernel's height, to avoid division by zero.
 _MIN_RELATIVE_DEVIATION = 1e-100
 # Added to the diagonal of a kernel matrix, relative to its largest entry, so that the residual can be
 # evaluated in single precision.
@@ -21,13 +21,13 @@ _TINY = float(np.finfo(float).tiny)
 
 
 class FarVariance(Protocol):
-    """What a model adds to its latent far from its training rows."""
+    """The correction of a latent far from the training rows."""
 
     def apply(self, X: Any, Phi: Array, m: Array, v: Array) -> tuple[Array, Array]:
         """Return mean and variance of the latent at rows ``X``, whose kept columns are ``Phi``."""
 
 
-# ---- the variance that the prior has and the kept kernels do not ------------------------------
+# ---- the prior variance that the kept kernels lack ---------------------------------------------
 
 
 def kernel_triangle(K: Array) -> Triangle:
@@ -43,10 +43,10 @@ def relative_residual(triangle: Triangle, Phi: Array) -> Array:
 
 @dataclass(frozen=True)
 class PriorResidualVariance:
-    r"""The variance under the prior that the kept kernels do not have.
+    r"""The prior variance that the kept kernels lack.
 
     Where all kept kernels vanish, so does the variance of the latent that their weights give. A Gaussian
-    process has the variance of its prior there. With the kept rows :math:`M` the part
+    process has its prior variance there. With the kept rows :math:`M`, the fraction
 
     .. math:: e(x) = 1 - k_{xM}K_{MM}^{-1}k_{Mx}/k(x, x)
 
@@ -61,18 +61,18 @@ class PriorResidualVariance:
        regression, JMLR 6, 2005.
     """
 
-    triangle: Triangle  # of the kept kernels at their own rows
+    triangle: Triangle  # of the kernel matrix of the kept rows
     height: float  # variance of the prior
     power: float
 
     @classmethod
     def of(cls, basis: Any, height: float, power: float) -> Self:
-        """Return it for the kernels of a basis."""
+        """Return the variance for the kernels of a basis."""
         K = np.asarray(basis.columns(basis.centres), dtype=np.float64)
         return cls(kernel_triangle(K), height, power)
 
     def apply(self, X: Any, Phi: Array, m: Array, v: Array) -> tuple[Array, Array]:
-        """Return the mean as it is, and the variance with the residual added."""
+        """Return the mean unchanged, and the variance with the residual added."""
         return m, v + self.height * relative_residual(self.triangle, Phi) ** self.power
 
 
@@ -84,18 +84,18 @@ class Augmentation:
     r"""The relevance vector machine with one more kernel at each new row (RVM*) [RQ05]_.
 
     All kernels of a sparse model vanish away from their centres, and with them the variance of the
-    latent. A kernel :math:`k(\cdot, x_*)` with a prior variance of its own restores it. With
+    latent. An additional kernel :math:`k(\cdot, x_*)` restores it. With
     :math:`e = k(x_*, x_*) - \phi_*^T\Sigma\Phi^T R k_*` and :math:`s, q` as in
     :class:`laconism.rvm.sequential.Sequential`,
 
     .. math:: m_* \mathrel{+}= \frac{e q}{\alpha + s}, \qquad v_* \mathrel{+}= \frac{e^2}{\alpha + s}.
 
-    That needs :math:`k_* = k(X, x_*)` at all training rows. It is taken from the few rows :math:`P` that
-    span the kernel matrix, :math:`k_* \approx G^T L^{-1} k(P, x_*)` with :math:`K_{PP} = LL^T` and
-    :math:`G = L^{-1}K_{PX}`, so what is kept does not grow with the number of rows.
+    That needs :math:`k_* = k(X, x_*)` at all training rows. It is computed from the few rows :math:`P`
+    that span the kernel matrix, :math:`k_* \approx G^T L^{-1} k(P, x_*)` with :math:`K_{PP} = LL^T` and
+    :math:`G = L^{-1}K_{PX}`, so that the stored model does not grow with the number of rows.
 
-    The new weight's variance :math:`1/\alpha` is that of the latent over the training rows: far away
-    the error bar is as wide as the function is tall.
+    The prior variance :math:`1/\alpha` of the new weight makes the latent far away vary as much as it
+    does over the training rows.
 
     References
     ----------
@@ -125,16 +125,16 @@ class Augmentation:
         y: Array,
         r: Array,
     ) -> Self:
-        r"""Sum over the training rows, a block at a time.
+        r"""Return the augmentation of a posterior, by sums over the training rows in blocks.
 
-        The weights of the posterior have the prior ``variance``. All of it is in one triangle,
+        The weights have the prior ``variance``. All sums are in one triangle,
         :math:`T^TT = A^TA` with
 
         .. math:: A = \begin{pmatrix}R^{1/2}\Phi & R^{1/2}G^T & R^{1/2}(y - m) \\
             V^{-1/2} & 0 & -V^{-1/2}w\end{pmatrix}:
 
-        the projection of :math:`G` on :math:`\Phi` is a solve with its first block, and the residual is
-        in the others, as roots. Differences of products would cancel where there is next to no noise.
+        the projection of :math:`G` on :math:`\Phi` is a solve with its first block. The residuals are in
+        the other blocks, as roots: differences of products would cancel if there is very little noise.
         """
         triangle = Triangle.of(np.asarray(kernel(rows, rows), dtype=np.float64))
         training = _TrainingRows(kernel, rows, triangle, basis, posterior, X, y, r)
@@ -142,14 +142,14 @@ class Augmentation:
         root, k = training.root(variance, average), posterior.mean.size
         gain = Triangle(root[:k, :k].T).solve_transposed(root[:k, k:-1])
         excess, slope = root[k:, k:-1].T @ root[k:, k:-1], root[k:, k:-1].T @ root[k:, -1]
-        # Only one half of a triangular or symmetric matrix is kept: this is most of a saved model.
+        # A triangular and a symmetric matrix share one array, since they are most of a saved model.
         halves = np.asfortranarray(triangle.lower + np.triu(excess, 1))
         diagonal, centre = np.diag(excess).copy(), posterior.centre
         return cls(kernel, rows, centre, halves, average.middle, gain, diagonal, slope, average.alpha)
 
     @property
     def triangle(self) -> Triangle:
-        """``L``; a solve does not read what is above its diagonal."""
+        """``L``; a solve does not read the part above its diagonal."""
         return Triangle(self.halves)
 
     @property
@@ -178,7 +178,7 @@ class _Averages(NamedTuple):
 
 @dataclass(frozen=True)
 class _TrainingRows:
-    """The training rows, the kernels there and the Gaussians that the posterior is made of."""
+    """The training rows with their kernels, Gaussian targets ``y`` and precisions ``r``."""
 
     kernel: Kernel
     rows: Any
@@ -199,7 +199,7 @@ class _TrainingRows:
     def averages(self) -> _Averages:
         """Return the means over the rows, weighted by their precisions."""
         share = self.r / self.r.sum()
-        target = float(share @ self.y)  # the latent is measured from here, or its variance would cancel
+        target = float(share @ self.y)  # subtracted, so that the variance of the latent does not cancel
         middle, mean, second, level = np.zeros(self.rows.shape[0]), 0.0, 0.0, 0.0
         for part, G, Phi in self.blocks():
             m, v = self.posterior.latent(Phi)
@@ -207,7 +207,7 @@ class _TrainingRows:
             mean += float(share[part] @ (m - target))
             second += float(share[part] @ ((m - target) ** 2 + v))
             level += float(share[part] @ self.kernel.diag(self.X[part]))
-        if self.posterior.spread == 0:  # only a free intercept takes the mean from every column
+        if self.posterior.spread == 0:  # without a free intercept columns are not centred
             middle, mean_of_rest = np.zeros(self.rows.shape[0]), 0.0
         else:
             mean_of_rest = mean

@@ -27,23 +27,23 @@ def fit_output(
     always_intercept: bool,
     may_drop_intercept: bool = False,
 ) -> Fit:
-    """Solve one output and return its posterior; runs in a worker, so it takes and returns data.
+    """Return the fit of one output; it may run in a worker, so it takes and returns plain data.
 
     Parameters
     ----------
     problem : Problem
     solver : Solver
     start : Start
-        The first guess.
+        The start of the search.
     unbound : Prior
-        As it was given, before its defaults were resolved for this number of columns.
+        The prior as given, before its defaults were resolved for this number of columns.
     max_iter : int
     tol : float
     report : Reporter
     always_intercept : bool
-        Whether an empty model has an intercept even if it is penalised otherwise.
+        Whether an empty model has a free intercept even if the intercept is penalised.
     may_drop_intercept : bool, default=False
-        Whether the intercept is left out where the model does not need it.
+        Whether the intercept is dropped if the model does not need it.
     """
 
     def search(problem: Problem) -> Fit:
@@ -53,7 +53,7 @@ def fit_output(
     find: Search = search
     if learns_noise(problem) and not isinstance(solver, EM):  # EM is the papers' algorithm, unchanged
         find = partial(retry_with_more_noise, search)
-    elif may_drop_intercept and start.state is not None:  # then the warm start has decided already
+    elif may_drop_intercept and start.state is not None:  # the warm start has decided already
         problem = replace(problem, intercept=start.state.b != 0)
     elif may_drop_intercept:
         find = partial(drop_needless_intercept, search)

@@ -1,4 +1,4 @@
-"""The fit template of every estimator: validate, then fit the rows in the family's own function."""
+"""The template of every fit: validate the data, then fit the rows by the method of the subclass."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .validation import (
     weight_of_classes,
 )
 
-# Settings that are on or off, wherever they are found.
+# Parameters of any estimator that are True or False.
 _SWITCHES = (
     "fit_intercept",
     "penalize_intercept",
@@ -41,7 +41,7 @@ _SWITCHES = (
 )
 
 
-# What settings that are numbers must be, wherever they are found.
+# Rules for the numeric parameters of any estimator.
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tol": (is_positive, "a positive number"),
     "max_iter": (is_count, "a positive whole number"),
@@ -54,7 +54,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
-    """A linear model of features or kernels; subclasses add what solves it and what it predicts."""
+    """A linear model of features or kernels; subclasses add its solver and its predictions."""
 
     kernel: Any
     gamma: Any
@@ -82,7 +82,7 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
         y : array-like of shape (n_samples,)
             Labels of a classifier, targets of a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight 2 equals a row written twice, weight 0 a row left out.
+            Weight 2 is equivalent to repeating a row, weight 0 to omitting it.
 
         Returns
         -------
@@ -100,7 +100,7 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
         return self
 
     def _fit_data(self, X: Any, y: Any, sample_weight: Any) -> FitData:
-        """Return the rows that count, the targets of each output and their likelihood."""
+        """Return the rows of positive weight, the targets of each output and their likelihood."""
         class_weight = getattr(self, "class_weight", None)
         X, sample_shape = unfold(X) if self._takes_grids else (X, None)
         X, y, weight = self._validate(X, y, sample_weight, class_weight, **self._task.validation)
@@ -119,7 +119,7 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
     def _validate(
         self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None, **options: Any
     ) -> tuple[Any, Any, Any]:
-        """Return data, targets and weights of the rows that count, and remember which they were."""
+        """Return data, targets and weights of the rows of positive weight, and store their indices."""
         with naming_columns(X, y, options.get("y_numeric", False)):
             X, y = validate_data(self, X, y, ensure_all_finite=False, **ROWS, **options)
         X = entries_once(X)
@@ -138,7 +138,7 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
         return X, y, weight
 
     def _rules(self) -> dict[str, tuple[bool, str]]:
-        """Return what each setting that is a number must be, and whether it is."""
+        """Return the rule of each numeric parameter, and whether it holds."""
         return {
             name: (holds(getattr(self, name)), rule)
             for name, (holds, rule) in _RULES.items()
@@ -152,7 +152,7 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
             {"n_jobs": jobs}
             | {name: (is_switch(getattr(self, name)), "True or False") for name in switches}
             | self._rules()
-            | getattr(self, "_own_rules", dict)()  # of settings that only one family has
+            | getattr(self, "_own_rules", dict)()  # of parameters that only one family has
         )
         for name, (holds, rule) in rules.items():
             if not holds:
@@ -166,7 +166,7 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
             )
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of a prior, kernel or solver that is an object included.
+        """Set parameters, including those of a prior, kernel or solver object.
 
         Parameters
         ----------
@@ -190,6 +190,6 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
     # ---- basis and design -----------------------------------------------------------------
 
     def _make_basis(self, X: Array, weight: Array) -> Basis:
-        """Return the columns that the settings ask for."""
+        """Return the columns of the settings."""
         kernel = (self.kernel, self.gamma, self.degree, self.coef0)
         return kernel_basis(*kernel, X, weight, self._rows)

@@ -1,4 +1,4 @@
-"""More than two classes: how the answers to "this class, or another?" become probabilities."""
+"""More than two classes: from one-against-rest probabilities to those of the classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._protocols import Array, Index
 
 
 def answers(likelihood: Any, latents: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Return the logarithms of yes and of no, a column for each latent's mean and variance."""
+    """Return the log probabilities of each class and of the rest, a column for each latent."""
     yes, no = (
         np.column_stack([likelihood.predictive(np.full_like(m, sign), m, v) for m, v in latents])
         for sign in (1.0, -1.0)
@@ -21,21 +21,21 @@ def answers(likelihood: Any, latents: Sequence[tuple[Array, Array]]) -> tuple[Ar
 
 
 def couple(yes: Array, no: Array, coupling: float) -> Array:
-    r"""Return the logarithms of the probabilities of the classes.
+    r"""Return the log probabilities of the classes.
 
     From the probabilities :math:`p_k` of each class against the rest,
 
     .. math:: q_k \propto p_k\,(1 - p_k)^{-c}.
 
-    With :math:`c = 0` they are normalised and nothing else. With :math:`c = 1` each is an answer of its
-    own, and exactly one of them is known to be yes: :math:`q_k \propto p_k\prod_{j\ne k}(1 - p_j)`.
+    With :math:`c = 0` they are only normalised. With :math:`c = 1` the one-against-rest labels are
+    independent, given that exactly one is positive: :math:`q_k \propto p_k\prod_{j\ne k}(1 - p_j)`.
 
     Parameters
     ----------
     yes, no : ndarray of shape (n, n_classes)
         Logarithms of :math:`p_k` and :math:`1 - p_k`.
     coupling : float
-        How much the other answers count, c.
+        The exponent c.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A search that is repeated with more noise where its fit interpolates the data."""
+"""A search that is repeated with more noise if its fit interpolates the data."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..likelihoods import Gaussian
 from ..solvers import Problem
 from .output import Fit, Search
 
-# Noise below this part of the target's variance may be an artefact of too many parameters.
+# Noise below this fraction of the target's variance may be an artefact of too many parameters.
 _SMALL_NOISE_SHARE = 0.1
-# The held noise is lowered while the residuals show less than this part of it.
+# The held noise is lowered while the residual variance is below this fraction of it.
 _CLEARLY_LESS_SHARE = 0.5
-# The factor by which the held noise falls in one step at the most.
+# The largest factor by which the held noise is lowered in one step.
 _MAX_NOISE_FACTOR = 4.0
-# In larger designs the first search under a held noise stands: it errs towards too much noise.
+# In larger designs the held noise is not lowered, to save time; it is then rather too large.
 _MAX_ENTRIES_TO_LOWER_NOISE = 20_000_000
 # Rows per effective parameter below which residuals do not determine the noise.
 _ROWS_PER_PARAMETER = 2.0
@@ -32,11 +32,11 @@ def learns_noise(problem: Problem) -> bool:
 def retry_with_more_noise(
     search: Search, problem: Problem, rows_per_parameter: float = _ROWS_PER_PARAMETER
 ) -> Fit:
-    """Return the fit of a search or, where that interpolates the data, of one with more noise.
+    """Return the fit of a search or, if that interpolates the data, of a search with more noise.
 
-    With a parameter for every few observations, small residuals are no evidence of little noise. The
-    search is then repeated from above: under the noise that a dense model expects, then under less while
-    the residuals show clearly less, until parameters are too many again.
+    If there are few observations per parameter, small residuals are no evidence of little noise. The
+    search is then repeated under the noise that a dense model expects. This noise is lowered while the
+    residual variance is clearly smaller, until there are too many parameters again.
     """
     fit = search(problem)
     found: Any = fit.likelihood
@@ -59,7 +59,7 @@ def retry_with_more_noise(
 
 
 def _has_few_rows(problem: Problem, fit: Fit, rows_per_parameter: float) -> bool:
-    """Return whether rows are too few for the parameters for residuals to determine the noise."""
+    """Return whether there are too few rows per parameter for residuals to determine the noise."""
     n_parameters = fit.posterior.effective + problem.intercept
     return rows_per_parameter * n_parameters >= float(problem.weight.sum())
 
@@ -72,7 +72,7 @@ def _target_variance(problem: Problem) -> float:
 def _fit_at_noise(search: Search, problem: Problem, noise: float, floor: float) -> Fit:
     """Return the fit of a search under a fixed noise."""
     share = problem.weight / problem.weight.sum()
-    level = float(share @ problem.y) if problem.intercept else 0.0  # centred targets lose fewer digits
+    level = float(share @ problem.y) if problem.intercept else 0.0  # centred targets keep more digits
     held = Gaussian(noise, floor=floor)
     fit = search(replace(problem, y=problem.y - level, likelihood=held.hold()))
     posterior = replace(fit.posterior, intercept=fit.posterior.intercept + level)
@@ -80,7 +80,7 @@ def _fit_at_noise(search: Search, problem: Problem, noise: float, floor: float) 
 
 
 def _residual_noise(problem: Problem, fit: Fit) -> float:
-    """Return the noise of a fit's residuals, by its degrees of freedom; never zero."""
+    """Return the residual variance of a fit by its degrees of freedom; it is never zero."""
     posterior = fit.posterior
     latent = problem.keep(fit.active).latent(posterior.mean, posterior.intercept)
     likelihood: Any = refit_by_degrees(problem, fit.likelihood, latent, posterior.effective)

@@ -1,4 +1,4 @@
-"""One output of a model: what a fit returns of it, and what is done with every such fit."""
+"""The fit of one output of a model, and the steps common to all such fits."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Fit:
     status: Status
     history: list[Record]
     state: Any = None  # of a solver whose state holds more than the posterior
-    prior: Any = None  # with everything that was learnt of it
+    prior: Any = None  # with its learnt parameters
     variance: Any = None  # of the Gaussian that touches the prior at each weight
-    held: bool = False  # whether the noise was fixed, at what was found from above
+    held: bool = False  # whether the noise was held fixed, see noise_search
 
 
 Search: TypeAlias = Callable[[Problem], Fit]
@@ -39,11 +39,11 @@ def laplace_fit(solution: Solution, always_intercept: bool) -> Fit:
     kept = np.flatnonzero(solution.state.w)  # the exact solver keeps its zeros in place
     problem, state = solution.problem.keep(kept), solution.state
     if always_intercept and kept.size == 0:
-        # Even the penalised intercept is gone: an empty model predicts the frequencies.
+        # Even the penalised intercept is zero: an empty model should predict the class frequencies.
         problem = replace(problem, intercept=True)
         state = problem.empty()
     w = state.w[kept]
-    state = replace(state, metric=None)  # the posterior has the curvature at the solution itself
+    state = replace(state, metric=None)  # the posterior uses the curvature at the solution
     ridge = problem.ridge(*problem.laplace_targets(state), w)
     return Fit(
         solution.active[kept],
@@ -66,7 +66,7 @@ def reported(search: Search, problem: Problem, report: Reporter) -> Fit:
 
 
 def _match_class_frequency(problem: Problem, fit: Fit) -> GaussianPosterior:
-    """Return the posterior, its variance reduced where a rare class would be expected too often."""
+    """Return the posterior, with less variance if it would predict a rare class too often."""
     if not (fit.active.size and has_rare_class(problem.y, problem.weight, fit.likelihood)):
         return fit.posterior
     design = problem.design.keep(fit.active)

@@ -1,4 +1,4 @@
-"""From latents to predictions: classes with probabilities, and values with their deviations."""
+"""From latents to predictions: classes with probabilities, and values with standard deviations."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ..linalg import as_dense
 from ..posterior import GaussianPosterior
 from .multiclass import couple
 
-# Residual degrees of freedom are at least this part of the observations.
+# Least residual degrees of freedom, as a fraction of the observations.
 _MIN_FREE_SHARE = 0.1
 
 
 class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
-    """Two classes on one latent, more of them one against the rest."""
+    """Predictions of two classes from one latent, and of more classes one against the rest."""
 
     likelihoods_: list[Any]
-    coupling_: float = 0.0  # of more than two classes; one that is learnt needs rows that were left out
+    coupling_: float = 0.0  # of more than two classes; zero unless it is learnt from left-out rows
     _latents: Callable[..., tuple[Array, Array]]  # of the model it is mixed into
 
     def decision_function(self, X: Any) -> Array:
-        """Return the moderated latent: its link is the integrated probability.
+        """Return the moderated latent, whose link is the integrated probability.
 
         Parameters
         ----------
@@ -49,7 +49,7 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
         return t[:, 0] if self.classes_.size == 2 else t
 
     def _log_proba_of(self, m: Array, v: Array) -> Array:
-        """Return the logarithms of the probabilities, given mean and variance of each latent."""
+        """Return the log probabilities, given mean and variance of each latent."""
         t = self._moderated(m, v)
         link = self.likelihoods_[0].log_link
         if self.classes_.size == 2:
@@ -99,7 +99,7 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
 
 
 class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
-    """The latent itself, with its variance and the noise's."""
+    """Predictions of values: the latent, with its variance and that of the noise."""
 
     likelihoods_: list[Any]
     posteriors_: list[GaussianPosterior]
@@ -115,9 +115,9 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
     ) -> float:
         """Return the noise variance of the residuals, by their degrees of freedom.
 
-        Where rows are few for the parameters, it is at least that of the leave-one-out residuals.
-        ``basis`` has all candidate columns. ``n_scales`` parameters of the columns were fitted to the
-        same rows and cost a degree of freedom each.
+        If rows are few for the parameters, it is at least that of the leave-one-out residuals. ``basis``
+        has all candidate columns. ``n_scales`` is the number of fitted parameters of the columns, which
+        cost a degree of freedom each.
         """
         fitted = self.likelihoods_[0]
         if not fitted.estimate:
@@ -129,7 +129,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         left = max(total - used, 1.0)
         squares = weight @ fitted.squares(y, latent[:, 0])
         noise = max(float(squares) / left, float(fitted.noise))
-        # The formula of leave-one-out residuals is that of Gaussian noise.
+        # The formula of leave-one-out residuals holds for Gaussian noise only.
         gaussian = isinstance(fitted, Gaussian)
         if gaussian and has_few_rows(used, weight, kernels=not self._on_features):
             source = self.basis_.source[columns]
@@ -141,7 +141,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         return float(noise * (fitted.variance / fitted.noise))
 
     def predict(self, X: Any) -> Array:
-        """Return the posterior mean of each row.
+        """Return the posterior mean at each row.
 
         Parameters
         ----------
@@ -156,20 +156,20 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
     def predict_dist(self, X: Any, *, augment: bool = True) -> tuple[Array, Array]:
         """Return mean and standard deviation of a new observation at each row.
 
-        The variance is that of the latent under the posterior of the kept weights plus the noise. Of
-        noise with heavy tails it is that of a Gaussian with as much within two deviations; for other
-        parts of it see :meth:`predict_interval`.
+        The variance is that of the latent under the posterior of the kept weights, plus that of the
+        noise. Noise with heavy tails has the variance of the Gaussian with the same probability within
+        two standard deviations; for other probabilities see :meth:`predict_interval`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         augment : bool, default=True
             Whether to include the variance that the kept kernels lack far from the training rows.
-            :class:`~laconism.LaconicRegressor` adds that of its prior, which leaves the mean as it is.
-            :class:`~laconism.RVMRegressor` adds one more kernel at each row (RVM*), whose weight is
-            learnt from the residuals near it: the mean then differs from that of :meth:`predict`, most
-            far from the relevance vectors. Other models, and models on features or ``"precomputed"``,
-            add nothing.
+            :class:`~laconism.LaconicRegressor` adds the variance of its prior and leaves the mean
+            unchanged. :class:`~laconism.RVMRegressor` adds one more kernel at each row (RVM*), whose
+            weight is learnt from the residuals near it; the mean then differs from that of
+            :meth:`predict`, mostly far from the relevance vectors. Other models, and models on features
+            or with ``kernel="precomputed"``, add nothing.
 
         Returns
         -------
@@ -179,10 +179,10 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         return m[:, 0], np.sqrt(v[:, 0] + self.noise_variance_)
 
     def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
-        """Return the ends of the interval that holds a new observation at each row.
+        """Return the predictive interval of a new observation at each row.
 
-        As :meth:`predict_dist` and a table of the Gaussian would have it; with heavy tails, from the
-        distribution of the sum of latent and noise.
+        With Gaussian noise it is the Gaussian interval of :meth:`predict_dist`. With heavy tails it is
+        that of the sum of latent and noise.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         return m - half, m + half
 
     def log_density(self, X: Any, y: Any) -> Array:
-        """Return the logarithm of the density of a new observation at each row.
+        """Return the predictive log density of an observation at each row.
 
         Parameters
         ----------
@@ -215,15 +215,15 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         """
         m, v, unit = self._around(X)
         y = column_or_1d(y, dtype=np.float64)
-        check_consistent_length(X, y)  # or else one observation would be compared with every row
+        check_consistent_length(X, y)  # one observation would be broadcast to every row
         away = (y - m) / unit
         return np.asarray(self.likelihoods_[0].predictive(away, np.zeros_like(v), v) - np.log(unit))
 
     def _around(self, X: Any) -> tuple[Array, Array, float]:
-        """Return mean and variance of the latent, the variance in units of the published noise.
+        """Return mean and variance of the latent, and the unit of that variance.
 
-        That is corrected for the parameters that were fitted, and the likelihood's own is not: the
-        last is the unit, as a deviation.
+        The published noise variance is corrected for the degrees of freedom, that of the likelihood is
+        not. The unit is the ratio of their standard deviations.
         """
         m, std = self.predict_dist(X)
         unit = float(np.sqrt(self.noise_variance_ / self.likelihoods_[0].variance))

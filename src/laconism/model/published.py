@@ -1,4 +1,4 @@
-"""What a fitted model holds, and how it predicts from that."""
+"""The fitted attributes of a model, and its latents at new rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _selects_features(estimator: Any) -> bool:
 
 
 class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """The posterior of the weights of a few columns: published once, then only read."""
+    """The posterior of the weights of a few columns, written once by a fit and then only read."""
 
     status_: Status
 
@@ -75,9 +75,9 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         fits : sequence of Fit
             One per output, on the columns of ``basis``.
         basis : Basis
-            All columns that there were.
+            All candidate columns.
         centre : ndarray of shape (n_columns,)
-            What was subtracted from each column.
+            The value that was subtracted from each column.
         note : str
             Added to the message of ``status_``.
         coef_shape : tuple of int
@@ -118,7 +118,7 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             self.relevance_vectors_ = kept.centres
 
     def _multiply_variances(self, factor: float) -> None:
-        """Multiply the variances of all weights: the last step of a search that publishes the model."""
+        """Multiply the variances of all weights, as the last step of a search."""
         self.posteriors_ = [posterior.times(factor) for posterior in self.posteriors_]
 
     def _weights(self) -> tuple[Array, Array]:
@@ -136,14 +136,14 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "posteriors_")
 
     def _as_rows(self, X: Any) -> Any:
-        """Return samples as rows: a model on grids takes tables as well."""
+        """Return samples as rows; a model on grids accepts tables too."""
         check_is_fitted(self)
         return unfold_like(X, self._sample_shape, self.n_features_in_) if self._takes_grids else X
 
     def _latents(self, X: Any, *, far: bool = True) -> tuple[Array, Array]:
         """Return mean and variance of the latent, one column per output.
 
-        ``far`` includes what the model adds far from its training rows, if it does.
+        With ``far`` the correction far from the training rows is included, if the model has one.
         """
         X = self._as_rows(X)
         with naming_columns(X):
@@ -153,7 +153,7 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self._latents_at(X, far=far)
 
     def _latents_at(self, X: Any, *, far: bool = True) -> tuple[Array, Array]:
-        """Return mean and variance at validated rows, a block at a time."""
+        """Return mean and variance of the latent at validated rows, computed in blocks."""
         n, outputs = X.shape[0], len(self.posteriors_)
         far_variance = self._far_variance if far else None
         m, v = np.empty((n, outputs)), np.empty((n, outputs))
@@ -181,7 +181,7 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Of a model on grids also of shape (n_samples, M1, M2, ...).
+            A model on grids also accepts shape (n_samples, M1, M2, ...).
 
         Returns
         -------
@@ -197,7 +197,7 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-# Selecting features makes sense on features only. The methods are replaced after the class exists:
-# scikit-learn has then wrapped `transform` for set_output already, and the wrapping survives.
+# Only models on features select features. The methods are replaced after the class exists: scikit-learn
+# has then wrapped `transform` for set_output, and the wrapper is kept.
 for _name in ("transform", "fit_transform", "inverse_transform", "get_support", "get_feature_names_out"):
     setattr(PublishedModel, _name, available_if(_selects_features)(getattr(PublishedModel, _name)))

@@ -1,4 +1,4 @@
-"""What all searches share: validated rows, scoring, the choice among trials, and publishing."""
+"""The base of all searches: validation, scoring, the choice among trials, and publishing."""
 
 from __future__ import annotations
 
@@ -51,19 +51,20 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
     _size_name: str  # of the sizes in the results
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Choose, and fit what was chosen on all rows.
+        """Choose a candidate by cross-validation, and refit it on all rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows, or the square matrix of a kernel that is precomputed.
+            Training rows, or the square kernel matrix with ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
             Labels of a classifier, targets of a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
-            Of the rows, in fits and in the log score alike.
+            Weights of the rows, in the fits and in the default score.
         groups : array-like of shape (n_samples,), default=None
-            Rows of a group, such as several of one patient, are never on both sides of a fold: a number
-            of folds, or None, then is that many of groups, and a splitter of scikit-learn gets them.
+            Groups of rows that are never split between training and test rows, such as all rows of one
+            patient. With ``cv`` a number or None the folds are made of whole groups; a splitter of
+            scikit-learn gets the groups.
 
         Returns
         -------
@@ -130,7 +131,7 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "best_estimator_")
 
     def predict(self, X: Any) -> Array:
-        """Return what the chosen model predicts.
+        """Return the predictions of the chosen model.
 
         Parameters
         ----------
@@ -176,7 +177,7 @@ class ClassifierSearch:
         return self._chosen.predict_proba(X)  # type: ignore[no-any-return]
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return their logarithms, exact in the tails.
+        """Return the chosen model's log probabilities of the classes, exact in the tails.
 
         Parameters
         ----------
@@ -223,7 +224,7 @@ class RegressorSearch:
         return self._chosen.predict_dist(X)  # type: ignore[no-any-return]
 
     def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
-        """Return the ends of the interval that holds a new observation at each row.
+        """Return the chosen model's predictive interval of a new observation at each row.
 
         Parameters
         ----------
@@ -238,7 +239,7 @@ class RegressorSearch:
         return self._chosen.predict_interval(X, coverage)  # type: ignore[no-any-return]
 
     def log_density(self, X: Any, y: Any) -> Array:
-        """Return the logarithm of the density of a new observation at each row.
+        """Return the chosen model's predictive log density of an observation at each row.
 
         Parameters
         ----------
@@ -265,11 +266,11 @@ def choose(
     Parameters
     ----------
     found : list of lists of Trial
-        Of each candidate, one for each fold.
+        The trials of each candidate, one for each fold.
     handicap : ndarray or float, default=0.0
-        Nats a row by which each candidate must be better than others.
+        Nats per row that are subtracted from the score of each candidate.
     tolerance : float, default=0.0
-        Nats a row by which a smaller candidate may be worse than the best.
+        Nats per row by which a smaller candidate may be worse than the best.
     one_standard_error : bool, default=False
         Whether the tolerance is one standard error of the best candidate's score instead.
     """
@@ -293,7 +294,7 @@ def refit(model: Any, X: Any, y: Any, sample_weight: Any) -> Winner:
 
 
 def as_results(params: list[dict[str, Any]], found: list[list[Trial]], size_name: str) -> dict[str, Any]:
-    """Return the trials as scikit-learn's ``GridSearchCV`` lays them out.
+    """Return the trials in the layout of scikit-learn's ``GridSearchCV``.
 
     A candidate that was not tried on all folds has no mean score.
     """

@@ -1,4 +1,4 @@
-"""What is predicted: labels or values. An estimator is handed a task instead of overriding methods."""
+"""Labels or values: the task that an estimator is given instead of overriding methods."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True)
 class Labels:
-    """Classes: two on one latent, more of them one against the rest."""
+    """The task of classification: two classes on one latent, more of them one against the rest."""
 
     named: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: BINARY)
     kind: type = Binary
@@ -69,13 +69,13 @@ class Labels:
         return Encoded([np.where(codes == k, 1.0, -1.0) for k in positive], classes)
 
     def shape(self, values: Array) -> Any:
-        """Return what is published of one number, or one row of weights, for each output."""
+        """Return the published form of one number, or one row of weights, for each output."""
         return values
 
 
 @dataclass(frozen=True)
 class Values:
-    """Numbers with noise."""
+    """The task of regression: numbers with noise."""
 
     named: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: NOISES)
     kind: type = Noise
@@ -95,7 +95,7 @@ class Values:
         return Encoded([as_targets(y)], None)
 
     def shape(self, values: Array) -> Any:
-        """Return what is published of one number, or one row of weights, of the only output."""
+        """Return the published form of one number, or one row of weights, of the only output."""
         return float(values[0]) if values.ndim == 1 else values[0]
 
 

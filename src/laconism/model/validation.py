@@ -1,4 +1,4 @@
-"""Checks and defaults that hang on the data, and what is left of a fit that fails."""
+"""Checks of data and parameters, defaults that depend on the data, and the undoing of failed fits."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from sklearn.utils.class_weight import compute_sample_weight
 from .._component import is_name, is_number, is_positive, require, unknown
 from .._protocols import Array
 
-# What rows may be: doubles or floats as they come, sparse by rows.
+# Accepted rows: doubles or floats, not converted; sparse matrices by rows.
 ROWS: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr"}
-# What to make of times.
+# Advice for columns of times.
 _SINCE = "such as the days since one of them"
 
 
 @contextmanager
 def all_or_nothing(model: Any) -> Iterator[None]:
-    """Undo whatever a failing ``fit`` has written into a model."""
+    """Restore the attributes of a model if its ``fit`` fails."""
     before = dict(model.__dict__)
     try:
         yield
@@ -35,7 +35,7 @@ def all_or_nothing(model: Any) -> Iterator[None]:
 
 @contextmanager
 def naming_columns(X: Any, y: Any = None, numeric: bool = False) -> Iterator[None]:
-    """Say which column is at fault, or which target, where the check inside does not."""
+    """Raise an error that names the invalid column or target, if the check inside does not."""
     _check_quantities(X)
     try:
         yield
@@ -47,7 +47,7 @@ def naming_columns(X: Any, y: Any = None, numeric: bool = False) -> Iterator[Non
 
 
 def _check_quantities(X: Any) -> None:
-    """Raise where numpy would read numbers that nobody meant: times, and entries that are masked."""
+    """Raise if numpy would convert entries that are no numbers: times, and masked entries."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):  # pandas may have a column `_mask`
         raise ValueError(
             "X has masked entries, which would be read as if they were not; fill them in first, for "
@@ -60,18 +60,18 @@ def _check_quantities(X: Any) -> None:
 
 
 def _names(X: Any) -> Any:
-    """Return the names of the columns of a table of pandas or polars."""
+    """Return the names of the columns of a pandas or polars table."""
     return X.columns if hasattr(X, "columns") and hasattr(X, "dtypes") else ()
 
 
 def _is_time(dtype: Any) -> bool:
-    """Return whether a type of numpy, pandas or polars is one of dates or of durations."""
+    """Return whether a type of numpy, pandas or polars holds dates or durations."""
     temporal = getattr(dtype, "is_temporal", None)
     return bool(temporal()) if temporal else getattr(dtype, "kind", "O") in "mM"
 
 
 def _about_columns(X: Any) -> str | None:
-    """Return what is wrong with the columns of a table, if anything is."""
+    """Return a message on the columns of a table if one is invalid."""
     counts = Counter(_names(X))
     twice = next((name for name, count in counts.items() if count > 1), None)
     if twice is not None:
@@ -89,7 +89,7 @@ def _about_columns(X: Any) -> str | None:
 
 
 def about_targets(y: Any, numeric: bool) -> str | None:
-    """Return what is wrong with the targets, where reading them fails without saying what."""
+    """Return a message on the targets if one is invalid."""
     if not hasattr(y, "__len__") or len(getattr(y, "shape", (0,))) != 1:
         return None
     missing = sum(map(_is_missing, y))
@@ -110,7 +110,7 @@ def _is_missing(value: Any) -> bool:
 
 def _is_readable(value: Any) -> bool:
     if isinstance(value, complex | np.complexfloating):
-        return True  # scikit-learn has a sentence of its own about those
+        return True  # scikit-learn raises its own error
     try:
         float(value)
     except (TypeError, ValueError):
@@ -126,7 +126,7 @@ def _without_numbers(X: Any) -> Iterator[tuple[Any, Any]]:
             continue
         try:
             np.asarray(column, dtype=np.float64)
-            # What counts from a day in 1970 is no quantity either, though it can be read as one.
+            # Times can be converted to numbers since 1970, which are no meaningful quantity.
             readable = not _is_time(column.dtype)
         except (TypeError, ValueError):
             readable = False
@@ -135,9 +135,9 @@ def _without_numbers(X: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def entries_once(X: Any) -> Any:
-    """Return the rows with every entry written once, in order: a sparse matrix may have it in parts.
+    """Return the rows with the duplicate entries of a sparse matrix summed.
 
-    Parts add up, but their squares do not. The caller's matrix stays as it is.
+    Their squares would be wrong otherwise. The caller's matrix is not changed.
     """
     sparse: bool = issparse(X)
     if not sparse or X.has_canonical_format:
@@ -148,7 +148,7 @@ def entries_once(X: Any) -> Any:
 
 
 def check_one_kind(y: Any) -> None:
-    """Raise, in one sentence, unless the labels can be sorted: numpy's sentence is about a sign."""
+    """Raise unless the labels can be sorted, with a clearer message than numpy's."""
     if np.asarray(y).dtype != object:
         return
     try:
@@ -162,7 +162,7 @@ def check_one_kind(y: Any) -> None:
 
 
 def check_weight(weight: Array, name: str) -> None:
-    """Raise, in one sentence, unless the weights are finite, not negative and not all zero."""
+    """Raise unless the weights are finite, not negative and not all zero."""
     if not np.isfinite(weight).all():
         raise ValueError(f"{name} must be finite.")
     if (weight < 0).any():
@@ -174,7 +174,7 @@ def check_weight(weight: Array, name: str) -> None:
 
 
 def weight_of_classes(class_weight: Any, y: Any) -> Array:
-    """Return what each row weighs by its class, or say in one sentence what cannot be read."""
+    """Return the class weight of each row; raise if ``class_weight`` is invalid."""
     if not (isinstance(class_weight, Mapping) or is_name(class_weight, "balanced")):
         raise ValueError(
             f"class_weight must be None, 'balanced' or a dict from classes to weights, got "
@@ -195,7 +195,7 @@ def check_values(owner: object, name: str) -> list[Any]:
 
 
 def check_gamma(gamma: Any) -> None:
-    """Raise, in one sentence, unless this may be a kernel's ``gamma``, scikit-learn's names included."""
+    """Raise unless this is a valid ``gamma`` of a kernel: a positive number, "scale" or "auto"."""
     if isinstance(gamma, str) and gamma not in ("auto", "scale"):
         raise unknown("gamma", gamma, ["auto", "scale"])
     if not isinstance(gamma, str) and not is_positive(gamma):
@@ -214,7 +214,7 @@ def resolve_gamma(gamma: Any, X: Any, weight: Array) -> float:
 def _total_variance(X: Any, weight: Array) -> float:
     """Return the variance of all entries together, rows weighted; 1 if they are constant.
 
-    In units of the largest entry, so that neither large nor small ones leave the range of a double.
+    It is computed in units of the largest entry, to avoid overflow and underflow.
     """
     sparse: bool = issparse(X)
     entries = X.data if sparse else X
@@ -229,7 +229,7 @@ def _total_variance(X: Any, weight: Array) -> float:
         variance = max(square - mean**2, 0.0)
     else:
         variance = float(np.mean(share @ (X / unit - mean) ** 2))
-    # What is left of a constant is rounding.
+    # The variance of constant entries is rounding error.
     variance = variance if variance > (8 * np.finfo(float).eps * mean) ** 2 else 1.0
     # gamma = 1 / variance must itself stay in range.
     return float(np.clip(variance * unit * unit, 1e-300, 1e300)) if unit < 1e150 else 1e300

@@ -20,7 +20,7 @@ from ..solvers.learnt_scale import Start
 from .design import PreparedDesign, prepare_design
 from .prior import has_free_intercept, may_drop_intercept, resolve_prior
 
-# With half as many kernels as rows, residuals do not determine the noise.
+# With fewer rows per kernel, residuals do not determine the noise.
 _MIN_ROWS_PER_KERNEL = 2
 _MANY_KERNELS = (
     " With this many kernels for the rows the model may interpolate them, so its error bars are those "
@@ -30,7 +30,7 @@ _MANY_KERNELS = (
 
 
 class SparseBayesBase(KernelModel):
-    """Shared by classifier and regressor; they add the targets and the predictions."""
+    """The fit that classifier and regressor share; they add targets and predictions."""
 
     prior: Any
     expansion: int
@@ -47,7 +47,7 @@ class SparseBayesBase(KernelModel):
     ) -> None:
         """Fit every output on one shared design and publish the kept columns.
 
-        A search passes the design that its candidates share, and first guesses of the prior's scales.
+        A search passes the design that its candidates share, and initial scales of the prior.
         """
         reports, end_reports = begin_reports(self, len(data.targets))
         prepared = prepare_design(self, data) if prepared is None else prepared
@@ -94,16 +94,16 @@ class SparseBayesBase(KernelModel):
             self._publish_noise(data, built.basis)
 
     def _publish_noise(self, data: FitData, basis: Basis) -> None:
-        """Publish the noise of a regression, corrected for the parameters that were fitted."""
+        """Publish the noise variance of a regression, corrected for its degrees of freedom."""
         self.noise_variance_ = self._noise_variance(data.X, data.targets[0], data.weight, basis)
         many = _MIN_ROWS_PER_KERNEL * self.n_relevant_ >= data.weight.sum()
         if self.kernel is not None and many:
             self.status_ = replace(self.status_, message=self.status_.message + _MANY_KERNELS)
 
     def _warm_starts(self, problems: Sequence[Problem], basis: Basis, centre: Array) -> list[Start]:
-        """Return the previous weights on the columns that are still there, with ``warm_start``.
+        """Return the previous weights on the columns that still exist, with ``warm_start``.
 
-        A fit with a held noise is no start: from its columns the search does not find that noise again.
+        A fit under a held noise is no start: from its columns the search does not find that noise again.
         """
         previous = self.warm_start and hasattr(self, "posteriors_") and not self._held_noise
         if not previous or len(self.posteriors_) != len(problems):

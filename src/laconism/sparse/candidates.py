@@ -1,4 +1,4 @@
-"""Candidates of the sparse searches: priors, and widths of the kernel."""
+"""Candidates of the sparse searches: priors and kernel widths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..judging.race import Candidate
 from ..model.validation import check_gamma, check_values
 from ..priors import GeneralizedGaussian
 
-# Rows whose distances are computed: the quantiles of their pairs are accurate enough.
+# Number of rows whose distances are computed, enough for quantiles.
 _MAX_ROWS_FOR_DISTANCES = 500
 # The narrowest width, in lower deciles of the distances, resolves neighbouring rows.
 _NARROWEST_WIDTH = 0.25
@@ -26,13 +26,13 @@ _WIDEST_WIDTH = 2.0
 _N_WIDTHS = 6
 # Kernels whose gamma is a width.
 _KERNELS_WITH_WIDTH = ("rbf", "matern")
-# Multiples of the scale that the evidence gives to a dense model, the largest first.
+# Multiples of the scale that the evidence finds for a dense model, the largest first.
 _SCALE_MULTIPLES = (30.0, 10.0, 3.0)
 
 
 @dataclass(eq=False)
 class SparseCandidate(Candidate):
-    """A prior at a width; the shape of the prior orders candidates that keep as many columns."""
+    """A prior at a width; candidates of the same size are ordered by the shape of the prior."""
 
     prior: GeneralizedGaussian
     gamma: float | None
@@ -43,23 +43,23 @@ class SparseCandidate(Candidate):
 
     @property
     def first_scales(self) -> list[float]:
-        """Scales of the last fold: a first guess for the next."""
+        """Scales of the last fold, where the next fold starts."""
         return self.tried[-1].scales if self.tried else []
 
     @property
     def starts_others(self) -> bool:
-        """Whether sparser candidates need its solution: what an absorbing prior finds depends on it."""
+        """Whether sparser candidates need it as a start, on which absorbing priors depend."""
         return self.prior.q <= 1
 
     @property
     def params(self) -> dict[str, Any]:
-        """Return it as parameters of the estimator."""
+        """The candidate as parameters of the estimator."""
         params: dict[str, Any] = {"prior__q": self.prior.q, "prior__scale": self.prior.scale}
         return params if self.gamma is None else {**params, "gamma": self.gamma}
 
 
 def template_model(search: Any) -> Any:
-    """Return the estimator of a search, with everything that is not searched."""
+    """Return the estimator of a search, with all settings that are not searched."""
     own, theirs = search.get_params(deep=False), search._estimator._get_param_names()
     shared = set(own) & set(theirs) - {"n_jobs", "callbacks"}
     settings = {name: own[name] for name in shared}
@@ -73,7 +73,7 @@ def candidate_paths(search: Any, X: Any) -> list[list[SparseCandidate]]:
 
 
 def _widths(search: Any, X: Any) -> list[float | None]:
-    """Return the values of gamma to try; None where the kernel has none."""
+    """Return the values of gamma to try; None if the kernel has no gamma."""
     automatic = is_name(search.gammas, "auto")
     gammas = [] if automatic else check_values(search, "gammas")
     for gamma in gammas:
@@ -86,10 +86,10 @@ def _widths(search: Any, X: Any) -> list[float | None]:
 
 
 def larger_scales(chosen: SparseCandidate, model: Any) -> list[SparseCandidate]:
-    """Return the chosen candidate with larger scales, where the evidence may have found too small a one.
+    """Return the chosen candidate with larger scales, if the evidence may have found one too small.
 
-    Where classes are nearly separable, Laplace's evidence of a dense model prefers too small a scale. Of
-    several outputs, with a scale each, none are tried.
+    If classes are nearly separable, Laplace's evidence of a dense model favours too small a scale. With
+    several outputs, each of which has a scale, no larger scales are tried.
     """
     prior = chosen.prior
     if not (prior.learns and prior.q > 1 and len(model.priors_) == 1):
@@ -119,7 +119,7 @@ def width_grid(X: Any, n_widths: int = _N_WIDTHS) -> list[float]:
 
 
 def prior_path(shapes: Sequence[float], scales: Sequence[Any]) -> list[GeneralizedGaussian]:
-    """Return the priors, dense ones first: each is then a good start of the next."""
+    """Return the priors, dense ones first, so that each is a good start of the next."""
     priors = [GeneralizedGaussian(q, scale) for q in shapes for scale in scales]
     for prior in priors:
         prior.check()

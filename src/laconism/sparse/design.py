@@ -14,7 +14,7 @@ from .prior import has_free_intercept, may_drop_intercept, resolve_prior
 
 
 class PreparedDesign(NamedTuple):
-    """A design, and the number of columns there were to choose from."""
+    """A design, and the number of columns to choose from."""
 
     built: Built
     n_columns: int
@@ -28,7 +28,7 @@ def prepare_design(model: Any, data: FitData, tol: float | None = None) -> Prepa
     model : SparseBayesBase
     data : FitData
     tol : float, optional
-        The part of a kernel matrix that its factors may miss; by default what the solver needs.
+        The fraction of a kernel matrix that its factors may miss; by default that of the solver.
     """
     basis = _make_basis(model, data)
     n_columns = basis.n_columns
@@ -37,7 +37,7 @@ def prepare_design(model: Any, data: FitData, tol: float | None = None) -> Prepa
         tol = rank_tolerance(solver, prior)
     if model.fit_intercept and model.penalize_intercept:
         basis = WithConstant(basis)
-    # Columns are not centred where the intercept may be dropped.
+    # Columns are not centred if the intercept may be dropped: centred columns imply one.
     centre = has_free_intercept(model) and not may_drop_intercept(model, data.likelihood)
     tol = tol if model.rank_tol == "auto" else model.rank_tol
     max_rank = int(model.max_rank)

@@ -16,8 +16,8 @@ def log_evidence(model: Any, fit_data: FitData, prepared: Any) -> float:
     r"""Return Laplace's log evidence of the kept columns, less the logarithm of the number of such sets.
 
     :math:`\log p(y \mid w) + \sum_j\log p(w_j) + \tfrac k2\log 2\pi - \tfrac12\log|H| -
-    \log\binom pk`, with :math:`H = \Phi^T R\Phi + V^{-1}` of the touching Gaussians. A flat intercept
-    is the same for all and left out.
+    \log\binom pk`, with :math:`H = \Phi^T R\Phi + V^{-1}` and the variances :math:`V` of the Gaussians
+    that touch the prior at the weights. The constant of a flat intercept is omitted.
     """
     total, built = 0.0, prepared.built
     outputs = zip(

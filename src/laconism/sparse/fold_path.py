@@ -1,4 +1,4 @@
-"""A path of priors at one width, on one fold or on all rows: they share one design."""
+"""A path of priors at one width, on one fold or on all rows, with one shared design."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .candidates import SparseCandidate
 from .design import PreparedDesign, prepare_design
 from .evidence import log_evidence
 
-# Precision of a candidate's fit, far below the differences between folds.
+# Tolerance of a candidate's fit, far below the differences between folds.
 _TOL_NATS_PER_ROW = 1e-4
-# Part of a kernel matrix that its factors may miss: fine enough for the dense priors of the path.
+# Fraction of a kernel matrix that its factors may miss, small enough for dense priors.
 _RANK_TOLERANCE = 1e-8
 # The lasso without the certificate of its exact solver, which candidates do not need.
 _LASSO = Proximal(certify=False)
@@ -32,14 +32,14 @@ _LASSO = Proximal(certify=False)
 
 @dataclass(frozen=True)
 class TryPath:
-    """Fit the candidates of one width on one fold, and score them on the rows left out."""
+    """Fit the candidates of one width on one fold, and score them on the left-out rows."""
 
     template: Any
     data: Data
     score: ScoreRows
 
     def __call__(self, path: Sequence[SparseCandidate], fold: tuple[Index, Index]) -> list[Tried | None]:
-        """Return the results of those that run; the solution of one is the start of the next."""
+        """Return the results of the candidates that run; each starts from the solution before it."""
         began = time.perf_counter()
         template = clone(self.template)
         if path[0].gamma is not None:
@@ -103,7 +103,7 @@ def _solve(
 
 
 def _split(template: Any, data: Data, train: Index, test: Index) -> tuple[Data, Data]:
-    """Return the rows to fit and those to predict; of a precomputed kernel the columns too."""
+    """Return the rows to fit and those to predict; a precomputed kernel has its columns split too."""
     held_in, held_out = data.rows(train), data.rows(test)
     if template._precomputed:
         held_in = held_in._replace(X=held_in.X[:, train])

@@ -1,4 +1,4 @@
-"""From the settings of a sparse model to its prior, its solver and what becomes of the intercept."""
+"""From the settings of a sparse model to its prior, its solver and its treatment of the intercept."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def has_free_intercept(model: Any) -> bool:
 
 
 def may_drop_intercept(model: Any, likelihood: Likelihood) -> bool:
-    """Return whether the intercept is left out where it gains less than the price of a kernel.
+    """Return whether the intercept is dropped if it gains less than the price of a kernel.
 
-    Only for classes, where a latent of zero means even odds, on kernels, and under a prior that learns
-    how sparse to be. In all other cases the objective is exactly the one that the settings name.
+    Only for labels, where a latent of zero means even odds, with kernels, and under the Jeffreys or the
+    generalized Gaussian prior. In all other cases the objective is exactly that of the settings.
     """
     prior = resolve("prior", model.prior, PRIORS, PriorComponent)
     classes = isinstance(likelihood, Binary) and isinstance(prior, Jeffreys | GeneralizedGaussian)

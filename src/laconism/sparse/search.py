@@ -22,7 +22,7 @@ from .fold_path import TryPath, try_by_evidence
 
 # A classifier with more kernels must make the left-out labels five times as likely.
 MORE_KERNELS = Rule(nats=math.log(5))
-# A smaller set of features needs no advantage: whether few or many matter is a property of the data.
+# Few features have no advantage over many: how many matter is a property of the data.
 MORE_FEATURES = Rule()
 
 
@@ -103,7 +103,7 @@ class SparseBayesSearch(CVSearch):
         )
 
     def _by_evidence(self) -> bool:
-        """Return whether the criterion is the evidence, or raise where it does not suit the columns."""
+        """Return whether the criterion is the evidence; raise if it does not suit the columns."""
         if is_name(self.criterion, "evidence") and self.kernel is not None:
             raise ValueError(
                 "criterion='evidence' needs kernel=None: between kernels it prefers too few; "
