@@ -33,7 +33,7 @@ def default_max_columns(n_rows: int, n_outputs: int) -> int:
 
 
 def evaluation_rows(latent: Array, most: int | None = None) -> Index:
-    """Return the rows on which models are compared: all, or some evenly spaced in the order of latents."""
+    """Return the rows on which models are compared: all, or some at even ranks of the latent."""
     n, most = latent.size, most or _MAX_EVALUATION_ROWS
     if n <= most:
         return np.arange(n)

@@ -47,9 +47,9 @@ class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: 
         ``variance_factor_``. Other scores use the models without this calibration.
     one_standard_error : bool, default=True
         ``True`` takes the candidate with the fewest features within one standard error of the best.
-        ``False`` takes the best, for predictions. With ``"rbf"`` and ``"auto"`` rates it must then gain
-        two nats over all rows for each step away from the lowest selection rate and from its own weight
-        rate, since the best of many candidates may be so by chance.
+        ``False`` takes the best, for predictions. With ``"rbf"`` and ``"auto"`` rates a candidate must
+        then gain two nats over all rows for each step to a higher selection rate or a lower weight rate,
+        since the best of many candidates may be best by chance.
     race : bool, default=True
         Whether candidates that are unlikely to be chosen, judged row by row on the folds so far, skip
         the other folds; nor are weight rates tried below one that was clearly worse. Their scores on

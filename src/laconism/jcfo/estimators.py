@@ -16,9 +16,8 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
     Minimises :math:`-\sum_i\log p(y_i \mid f_i) + \mathrm{weight\_rate}\,\|w\|_1 +
     \mathrm{scale\_rate}\sum_k\theta_k` over weights :math:`w` and feature scales
     :math:`\theta \ge 0`, with :math:`f = \sum_j w_j K_\theta(x, x_j) + b` and for instance
-    :math:`K_\theta(x, c) = \exp(-\sum_k\theta_k(x_k - c_k)^2)`. Many of both become
-    exactly zero, so few kernels and few features remain. Features that matter only jointly are found
-    too.
+    :math:`K_\theta(x, c) = \exp(-\sum_k\theta_k(x_k - c_k)^2)`. Many of both become exactly zero, so
+    few kernels and few features remain. Features that matter only jointly are found too.
 
     Parameters
     ----------

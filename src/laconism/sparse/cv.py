@@ -41,7 +41,7 @@ class SparseBayesClassifierCV(ClassifierMixin, ClassifierSearch, SparseBayesSear
     degree, coef0, expansion, likelihood, fit_intercept, penalize_intercept, class_weight
         As in :class:`~laconism.SparseBayesClassifier`.
     max_iter, tol, rank_tol, max_rank
-        As in :class:`~laconism.SparseBayesClassifier`; candidates are fitted to 1e-4 nats
+        As in :class:`~laconism.SparseBayesClassifier`. Candidates are fitted to 1e-4 nats
         per observation, the chosen one to ``tol``.
     cv : int, splitter, iterable or None, default=None
         As in scikit-learn. ``None`` is 5 stratified folds, which do not depend on the order of the rows
