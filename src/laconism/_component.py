@@ -18,12 +18,12 @@ class Component(BaseEstimator):  # type: ignore[misc]
 
     A component stores the arguments of its constructor and nothing else, so it has scikit-learn's
     ``get_params`` / ``set_params`` (``prior__rate`` works in a grid search), can be cloned and prints
-    as it was written. Values are judged by :meth:`check`, which :func:`resolve` calls at ``fit``:
-    scikit-learn asks that constructors accept anything.
+    as it was written. Values are validated by :meth:`check`, which :func:`resolve` calls in ``fit``:
+    by scikit-learn's convention constructors do not validate.
     """
 
     def check(self) -> None:
-        """Raise ``ValueError``, in one sentence, if a hyper-parameter makes no sense."""
+        """Raise ``ValueError`` if a hyper-parameter is invalid."""
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -70,12 +70,12 @@ def is_switch(value: object) -> bool:
 
 
 def is_name(value: object, *names: str) -> bool:
-    """Whether ``value`` is one of these names; an array, which answers entry by entry, is not."""
+    """Whether ``value`` is one of these names; False for an array, which compares by entry."""
     return isinstance(value, str) and value in names
 
 
 def is_jobs(value: object) -> bool:
-    """Whether ``value`` is a number of workers as joblib counts them: -1 is all, ``None`` its own."""
+    """Whether ``value`` is a valid ``n_jobs`` of joblib: an integer other than 0, or ``None``."""
     return value is None or (isinstance(value, int | np.integer) and value != 0)
 
 
@@ -92,7 +92,7 @@ def snake_case(name: str) -> str:
 
 
 def unknown(kind: str, name: str, known: list[str]) -> ValueError:
-    """Return the error for a name nobody knows, with the closest one that somebody does."""
+    """Return the error for an unknown name, with the closest known one."""
     close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.4)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return ValueError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(map(repr, known))}.")

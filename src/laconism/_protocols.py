@@ -1,4 +1,4 @@
-"""What each kind of object must offer. Imports nothing of ours."""
+"""The interfaces of the library: what each kind of object must offer. Imports no other module."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Factors(NamedTuple):
     G: Array  # (rank, rows)
     C: Array  # (rank, columns)
     pivots: Index  # the columns that span it
-    left: float  # what the product misses, as a part of the largest entry
+    left: float  # largest error of the product, as a fraction of the largest entry
 
 
 class Compressed(NamedTuple):
@@ -31,7 +31,7 @@ class Compressed(NamedTuple):
     T: Array
     t: Array
     one: Array
-    # Makes the orthonormal columns U with U T = R^(1/2) Phi, which few ask for; None is the identity.
+    # Computes the orthonormal U with U T = R^(1/2) Phi, which is rarely needed; None is the identity.
     U: Callable[[], Array] | None
 
 
@@ -43,7 +43,7 @@ class Prior(Protocol):
 
     @property
     def kink(self) -> float:
-        """Slope of the penalty in ``|w|`` at 0+: 0 never makes a zero, ``inf`` makes it absorbing."""
+        """Slope of the penalty in ``|w|`` at 0+; 0 gives no exact zeros, ``inf`` makes zeros stay."""
 
     @property
     def is_l1(self) -> bool:
@@ -55,7 +55,7 @@ class Prior(Protocol):
 
     @property
     def learns(self) -> bool:
-        """Whether a hyper-parameter is learnt together with the weights."""
+        """Whether a hyper-parameter is estimated together with the weights."""
 
     def penalty(self, u: Array) -> Array:
         """Return minus the log density, up to a constant."""
@@ -64,10 +64,10 @@ class Prior(Protocol):
         """Return the variance of the Gaussian that touches the prior at ``u``."""
 
     def bind(self, n_columns: int, *, kernel: bool, labels: bool = False) -> Self:
-        """Return the prior with everything that hangs on the problem's size made a number."""
+        """Return the prior with the hyper-parameters that depend on the problem's size as numbers."""
 
     def charges(self, *, kernel: bool) -> bool:
-        """Whether it is stricter the more columns there are: a charge that ends with the search."""
+        """Whether it is stricter with more columns; selected columns are refitted without it."""
 
 
 class Likelihood(Protocol):
@@ -78,7 +78,7 @@ class Likelihood(Protocol):
 
     @property
     def concave(self) -> bool:
-        """Whether ``log_prob`` is, in the latent."""
+        """Whether ``log_prob`` is concave in the latent."""
 
     def log_prob(self, y: Array, f: Array) -> Array:
         """Return ``log p(y | f)``."""
@@ -99,20 +99,20 @@ class Likelihood(Protocol):
         """Return ``log_prob`` and both ``derivatives`` at once."""
 
     def first_target(self, y: Array) -> Array:
-        """Return what the first least-squares fit is made to."""
+        """Return the target of the first least-squares fit."""
 
     def squares(self, y: Array, f: Array) -> Array:
-        """Return the squared residuals, each times the part with which it counts."""
+        """Return the squared residuals, each times its relative precision."""
 
     def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
-        """Return the likelihood with its own parameters re-estimated.
+        """Return the likelihood with its parameters re-estimated.
 
-        ``v`` is the mean variance of the latent around ``f``, ``n_columns`` the number of parameters
-        that were free to follow the data.
+        ``v`` is the mean variance of the latent around ``f``, ``n_columns`` the number of fitted
+        parameters.
         """
 
     def hold(self) -> Self:
-        """Return the likelihood with its own parameters held where they are."""
+        """Return the likelihood with its parameters fixed at their present values."""
 
 
 class Kernel(Protocol):
@@ -154,7 +154,7 @@ class Basis(Protocol):
 
 
 class Design(Protocol):
-    """A matrix known by what it does. Solvers know nothing of where it came from."""
+    """A matrix, accessed by its products only, so that solvers do not depend on how it is stored."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -186,7 +186,7 @@ class Design(Protocol):
         """
 
     def outer(self, variance: Array) -> Array | None:
-        """Return ``Phi diag(variance) Phi'`` where that is cheaper than to compress, or None."""
+        """Return ``Phi diag(variance) Phi'`` where that is cheaper than :meth:`compress`, else None."""
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

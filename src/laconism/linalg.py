@@ -19,17 +19,17 @@ from scipy.sparse import issparse
 
 from ._protocols import Array, Design, Index
 
-# Entries of a block of rows that is worked on while it is in the cache.
+# Entries of a block of rows that fits the cache.
 _CACHED_ENTRIES = 2**16
 # Entries of a temporary matrix: 128 megabytes.
 _MAX_TEMPORARY_ENTRIES = 2**24
-# Entries of the columns that are held at once where rows are worked on a block at a time: 32 megabytes.
+# Entries of a block of rows: 32 megabytes.
 BLOCK_ENTRIES = 1 << 22
 # With a diagonal below this, multiplying by the inverse of the root is as accurate as solving.
 _MAX_DIAGONAL_TO_INVERT = 1e6
-# The smallest reciprocal condition of a matrix that is factorised as it is: half of the digits are left.
+# Smallest reciprocal condition of a matrix that is factorised directly: half of the digits remain.
 _MIN_RECIPROCAL_CONDITION = 1e-8
-# The fraction of its diagonal that a semi-definite matrix is raised by.
+# Relative jitter added to the diagonal of a semi-definite matrix.
 _DIAGONAL_RAISE = 1e-10
 
 
@@ -47,10 +47,10 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def _cholesky(matrix: Array) -> tuple[Array, bool]:
-    """Return the lower Cholesky factor and whether the matrix had none.
+    """Return the lower Cholesky factor and whether it failed.
 
     LAPACK is called directly here and below: most matrices of a sparse model are so small that the
-    checks of the friendly wrappers would cost ten times the factorisation.
+    checks of scipy's wrappers would cost more than the factorisation.
     """
     if not matrix.size:
         return matrix, False
@@ -68,7 +68,7 @@ def _forward(lower: Array, b: Array) -> Array:
     if not b.size:
         return b
     if b.ndim == 2 and b.flags.c_contiguous and lower.diagonal().all():
-        # X' L' = B' needs no copy into the order of Fortran, half of the time for a wide matrix.
+        # X' L' = B' avoids a copy to Fortran order.
         return np.asarray(blas.dtrsm(1.0, lower, b.T, side=1, lower=1, trans_a=1).T)
     return np.asarray(lapack.dtrtrs(lower, b, lower=1)[0])
 
@@ -107,7 +107,7 @@ class Factor:
         step = max(1, 8 * _CACHED_ENTRIES // max(b.shape[0], 1))
         for start in range(0, b.shape[1], step):
             h = b[:, start : start + step].copy()
-            if self._tame:  # a product is twice as fast as a solve
+            if self._tame:  # a product is faster than a solve
                 h = blas.dtrmm(1.0, root, h.T, side=1, lower=1, trans_a=1, overwrite_b=1).T
             else:
                 h = self.whiten(h)
@@ -136,7 +136,7 @@ class Triangle:
 
     @classmethod
     def of(cls, matrix: Array) -> Self:
-        """Factor the matrix; its diagonal is raised by 1e-10 of itself, or as much as it takes."""
+        """Factor the matrix with a relative jitter of 1e-10 on its diagonal, more if needed."""
         diagonal = np.maximum(np.diag(matrix), np.finfo(float).tiny)
         for part in 10.0 ** np.arange(-10, 2):
             lower, failed = _cholesky(matrix + np.diag(part * diagonal))
@@ -262,7 +262,7 @@ def _centre(design: Design, r: Array, z: Array, intercept: bool) -> tuple[Array,
 
 @dataclass(frozen=True)
 class Quadratic:
-    """The weighted squares of a design, ready to be solved under one prior after another."""
+    """The normal equations of a weighted design, to be solved under several priors."""
 
     gram: Array
     slope: Array  # Phi' R z, the target centred
@@ -272,7 +272,7 @@ class Quadratic:
 
     @classmethod
     def of(cls, design: Design, r: Array, z: Array, *, intercept: bool) -> Self:
-        """Return the quadratic in the weights that is left when a free intercept is eliminated."""
+        """Return the quadratic in the weights, with a free intercept eliminated."""
         centre, level, spread = _centre(design, r, z, intercept)
         gram = design.gram(r)
         if intercept:
@@ -281,7 +281,7 @@ class Quadratic:
         return cls(gram, design.rmatvec(r * (z - level)), centre, level, spread)
 
     def keep(self, active: Index) -> Quadratic:
-        """Return the quadratic in these weights, the others zero."""
+        """Return the quadratic in these weights, with the others zero."""
         gram, slope = self.gram[np.ix_(active, active)], self.slope[active]
         return Quadratic(gram, slope, self.centre[active], self.level, self.spread)
 
@@ -321,7 +321,7 @@ def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept
 
 
 def _rotated(whole: Array, one: Array, centre: Array, root: Array) -> Array:
-    """Return ``(whole - one centre') D``, a block at a time: each row comes from memory once."""
+    """Return ``(whole - one centre') D``, in blocks, so that each row is read from memory once."""
     T, moved = np.empty_like(whole), centre.any()
     step = max(1, _CACHED_ENTRIES // max(T.shape[1], 1))
     for start in range(0, T.shape[0], step):
@@ -336,8 +336,8 @@ def ridge_of_rows(
 ) -> Ridge:
     r"""Solve through ``I + T T'``, whose entries are known: ``unit * products`` is ``Phi V Phi'``.
 
-    :math:`TT^T = R^{1/2}(\Phi - 1c^T)V(\Phi - 1c^T)^TR^{1/2}` with :math:`c = \Phi^Tr/\sum r`: no matrix
-    of rows by columns is needed until ``T`` is.
+    :math:`TT^T = R^{1/2}(\Phi - 1c^T)V(\Phi - 1c^T)^TR^{1/2}` with :math:`c = \Phi^Tr/\sum r`: a matrix
+    of rows by columns is needed only if ``T`` is.
     """
     centre, level, spread = _centre(design, r, z, intercept)
     aside: Array = products @ r * spread
@@ -358,7 +358,7 @@ def ridge_of_rows(
 
 
 def less_outers(A: Array, u: Array, v: Array) -> Array:
-    """Return the lower triangle of ``A - u v' - v u'``, in the place of a symmetric ``A``."""
+    """Return the lower triangle of ``A - u v' - v u'``, overwriting a symmetric ``A``."""
     return np.asarray(blas.dsyr2(-1.0, u, v, a=A.T, lower=1, overwrite_a=1))
 
 
@@ -369,7 +369,7 @@ def thin_qr(A: Array) -> tuple[Array, Array]:
 
 
 def upper_root(A: Array) -> Array:
-    """Return upper triangular ``R`` with ``R'R = A'A``, from ``A`` itself and thus accurate."""
+    """Return upper triangular ``R`` with ``R'R = A'A``, by a QR decomposition of ``A``."""
     (R,) = linalg.qr(A, mode="r", check_finite=False)
     return np.asarray(R[: min(A.shape)])
 
@@ -392,7 +392,7 @@ def damped_least_squares(A: Array, b: Array, damping: float) -> Array:
 def steadied(H: Array, part: float) -> tuple[Array, Factor]:
     """Return ``u`` and the factor of ``I + U H U``, with ``u^-2`` this part of the diagonal of ``H``.
 
-    So ``U (I + U H U)^-1 U`` is the inverse of ``H`` with its diagonal raised by that part of itself.
+    So ``U (I + U H U)^-1 U`` is the inverse of ``H`` with a relative jitter of that size.
     """
     unit = 1 / np.sqrt(np.maximum(part * H.diagonal(), np.finfo(float).tiny))
     matrix = unit[:, None] * H * unit
@@ -401,9 +401,9 @@ def steadied(H: Array, part: float) -> tuple[Array, Factor]:
 
 
 def solve_semidefinite(H: Array, b: Array) -> Array:
-    """Solve ``H x = b``, for one or more b, with every diagonal element raised by 1e-10 of itself.
+    """Solve ``H x = b``, for one or more b, with a relative jitter of 1e-10 on the diagonal.
 
-    Duplicate columns make ``H`` singular; they then share the solution.
+    Duplicate columns make ``H`` singular; with the jitter they share the solution equally.
     """
     more, tiny, matrix = _DIAGONAL_RAISE * H.diagonal(), np.finfo(float).tiny, H.copy()
     if more.size and more.min() > tiny:

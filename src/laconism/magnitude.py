@@ -1,4 +1,4 @@
-"""Whether numbers can be squared and summed without leaving what a double holds."""
+"""Checks that numbers can be squared and summed without overflow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_largest(
     what: str = "columns of the model",
     remedy: str = "the features first, for example with StandardScaler",
 ) -> None:
-    """Raise, in one sentence, if these values cannot be squared and summed safely."""
+    """Raise if these values cannot be squared and summed without overflow."""
     if squares_safely(values):
         return
     entries = _entries(values)
@@ -30,7 +30,7 @@ def check_largest(
 
 
 def squares_safely(values: Any) -> bool:
-    """Whether one quick pass finds these values finite and no larger than can be squared safely.
+    """Whether a quick pass shows that these values are finite and can be squared safely.
 
     No entry is larger than the root of all squares. ``False`` is inconclusive.
     """

@@ -63,15 +63,15 @@ class GaussianPosterior:
         return m, np.maximum(v, 0.0) + self.spread
 
     def as_wide_as(self, other: Array, v: Array, r: Array) -> tuple[Self, Array]:
-        """Return it with variances of the latent closer to given ones.
+        """Return the posterior with its latent variances fitted to given ones.
 
-        The variances of the rows are multiplied by one number and raised by another, so that they are
-        closest in the mean square; never made smaller.
+        The variances of the rows are multiplied by a number of at least one, and a number is added, by
+        weighted least squares. They never become smaller.
 
         Parameters
         ----------
         other, v : ndarrays of shape (n,)
-            The variances to come close to, and its own.
+            The given variances, and those of this posterior.
         r : ndarray of shape (n,)
             The weight of each row.
 
@@ -89,14 +89,14 @@ class GaussianPosterior:
         return replace(wider, spread=wider.spread + more), factor * v + more
 
     def times(self, factor: float) -> Self:
-        """Return it with the covariance multiplied by a number."""
+        """Return the posterior with the covariance multiplied by a number."""
         spread, s = factor * self.spread, float(np.sqrt(factor))
         if self.prior_root is None:
             return replace(self, root=s * self.root, spread=spread)
         return replace(self, prior_root=s * self.prior_root, spread=spread)
 
     def root_dot(self, A: Array) -> Array:
-        """Return ``H`` with ``H'H = A' Sigma A``, without loss of digits by squaring."""
+        """Return ``H`` with ``H'H = A' Sigma A``, without the loss of digits of forming Sigma."""
         if self.prior_root is None:
             return np.asarray(self.root @ A)
         scaled, (V, left) = self.prior_root[:, None] * A, self.directions

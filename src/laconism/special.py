@@ -1,4 +1,4 @@
-"""Special functions of the probit and logistic models, stable to the last tail.
+"""Special functions of the probit and logistic models, accurate in the tails.
 
 Every function is checked against mpmath out to ``|t| = 1e4``.
 """
@@ -25,7 +25,7 @@ _MAX_WIDTH_GAUSS_HERMITE = 3.0
 
 
 def probit_ratio(t: ArrayLike) -> Array:
-    r"""Return :math:`\phi(t)/\Phi(t)`, the expected pull of a truncated Gaussian.
+    r"""Return :math:`\phi(t)/\Phi(t)`, the mean of a truncated Gaussian relative to its location.
 
     Computed as :math:`\sqrt{2/\pi}\,/\,\mathrm{erfcx}(-t/\sqrt2)`: the naive quotient is 0/0 from
     ``t = -38`` on.
@@ -59,7 +59,7 @@ def probit_curvature(t: ArrayLike) -> Array:
     ratio = probit_ratio(t)
     far = t < _TAIL_START
     plus = np.where(far, _ratio_plus(np.where(far, t, _TAIL_START)), ratio + t)
-    # For t < 0 rounding could carry the product a hair over its limit of 1.
+    # For t < 0 rounding could make the product exceed its limit of 1.
     return np.asarray(np.minimum(ratio * plus, 1.0))
 
 
@@ -71,9 +71,9 @@ def log_probit(t: ArrayLike) -> Array:
 def probit_parts(t: Array) -> tuple[Array, Array, Array]:
     r"""Return :math:`\log\Phi`, :math:`\phi/\Phi` and minus its slope, all from one ``erfcx``.
 
-    The special function is most of the cost of an iteration on many rows, and with
-    :math:`e = \mathrm{erfcx}(|t|/\sqrt2)` the tail :math:`\Phi(-|t|) = e\,\exp(-t^2/2)/2` gives
-    all three.
+    All three follow from :math:`\Phi(-|t|) = e\,\exp(-t^2/2)/2` with
+    :math:`e = \mathrm{erfcx}(|t|/\sqrt2)`. With many rows this special function is most of the cost of
+    an iteration.
     """
     left = t < 0
     half = t * t / 2
@@ -145,7 +145,7 @@ def _logit_block(m: Array, v: Array) -> Array:
         t, log_weight = _logistic_rule(deviation[wide, None])
         g = (m[wide, None] - t) / deviation[wide, None]
         out[wide] = _log_odds(log_weight + log_ndtr(g), log_weight + log_ndtr(-g))
-    # Where the tilted Gaussian N(m - v, v) has no mass near 0, E[exp(-f)] is the whole answer.
+    # Where the tilted Gaussian N(m - v, v) has no mass near 0, E[exp(-f)] is the result.
     far = wide & (np.abs(m) - v > 8 * deviation)
     out[far] = np.sign(m[far]) * (np.abs(m[far]) - v[far] / 2)
     return out

@@ -1,8 +1,8 @@
-"""The laws as functions: check your own prior, likelihood, kernel, solver or design.
+"""Checks for user-defined priors, likelihoods, kernels, solvers and designs.
 
-Each function returns nothing if the component keeps its laws and raises ``AssertionError`` with one
-sentence, which law is broken and where, if it does not. The references are finite differences,
-quadrature and explicit matrices; none of the component's closed forms is trusted.
+Each function raises ``AssertionError`` if the component breaks one of its laws; the message says which
+law and where. The references are finite differences, quadrature and explicit matrices, never the
+component's closed forms.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _agree(
 def _derivative(
     function: Callable[[Array], Array], x: Array, step: Any, nodes: Array = _CENTRAL_NODES
 ) -> tuple[Array, Array]:
-    """Return the derivative by differences of eighth order, and what rounding may have done to it."""
+    """Return the derivative by differences of eighth order, and a bound of its rounding error."""
     weights = np.linalg.solve(np.vander(nodes, increasing=True).T, np.eye(nodes.size)[1])
     values = np.stack([np.asarray(function(x + node * step)) for node in nodes])
     rounding = 8 * _MACHINE_EPSILON * np.abs(values).max(axis=0) * np.abs(weights).sum() / step
@@ -66,18 +66,18 @@ def _expectation(function: Callable[[Array], Array], m: Array, v: Array) -> Arra
 
 
 def _check_parameters(component: Any) -> None:
-    """Demand that the constructor's arguments survive ``clone`` and ``set_params``."""
+    """Check that ``clone`` and ``set_params`` keep the constructor's arguments."""
     for copy in (clone(component), clone(component).set_params(**component.get_params(deep=False))):
         same = type(copy) is type(component) and repr(copy) == repr(component)
         _demand(same, component, f"clone and set_params must give the same component, got {copy!r}")
 
 
 def check_prior(prior: Prior) -> None:
-    """Check a prior against the law ``2 * d penalty/du * variance(u) == 1`` and its own properties.
+    """Check a prior: the law ``2 * d penalty/du * variance(u) == 1`` and its properties.
 
-    Also: the penalty and the variance never fall as ``u`` grows (the mark of a scale mixture of
-    Gaussians), ``kink`` is the slope of the penalty in ``|w|`` at 0+ and makes ``variance(0)`` zero,
-    ``is_l1`` tells the truth, and what ``bind`` returns keeps the law.
+    Also: penalty and variance never decrease in ``u``, as for every scale mixture of Gaussians;
+    ``kink`` is the slope of the penalty in ``|w|`` at 0+, and ``variance(0)`` is zero if it is
+    positive; ``is_l1`` is right; and the prior that ``bind`` returns keeps the law.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _check_prior_law(prior: Prior) -> None:
     fine = np.isfinite(penalty) & np.isfinite(variance) & (variance >= 0)
     sentence = f"penalty and variance must be finite, variance >= 0, at u = {u[np.argmin(fine)]:g}"
     _demand(fine.all(), prior, sentence)
-    # In log u every prior's penalty is smooth on the scale of one, however small u is.
+    # In log u every penalty is smooth on the scale of one, for any u.
     slope, rounding = _derivative(lambda t: prior.penalty(np.exp(t)), np.log(u), 0.1)
     law, factor = "2 * d penalty/du * variance(u) == 1", 2 * variance / u
     _agree(prior, law, factor * slope, 1.0, rtol=_RELATIVE_TOLERANCE, slack=factor * rounding, u=u)
@@ -124,12 +124,12 @@ def _check_prior_law(prior: Prior) -> None:
 
 
 def _check_kink(prior: Prior) -> None:
-    """Compare with ``w / variance(w^2)``, by the law the slope in ``|w|``; nothing cancels in it."""
+    """Compare with ``w / variance(w^2)``, the slope in ``|w|`` by the law, without cancellation."""
     w = np.array([1e-75, 1e-150])
     kink, at_zero = prior.kink, float(prior.variance(np.zeros(1))[0])
     with np.errstate(divide="ignore"):
         far, near = w / prior.variance(w**2)
-    # The slowest power worth a name, |w|^0.999, changes its slope by a fifth between the two.
+    # Even for |w|^0.999 the slope changes by a fifth between the two.
     growth = near / far
     told = growth < 0.95 if kink == 0 else growth > 1.05 if np.isinf(kink) else np.isclose(near, kink)
     sentence = f"kink == {kink:g} is broken: the slope of the penalty is {near:g} at |w| = 1e-150"
@@ -143,12 +143,12 @@ def _check_kink(prior: Prior) -> None:
 
 
 def check_likelihood(likelihood: Likelihood) -> None:
-    """Check a likelihood against the laws that tie bound, surrogate and log probability together.
+    """Check a likelihood: the laws that tie bound, surrogate and log probability together.
 
     ``d bound/dm == r (z - m)``, ``d bound/dv == -r/2``, ``bound(y, m, 0) == log_prob(y, m)``,
     ``bound <= E[log p]``; ``derivatives`` are those of ``log_prob``; everything is finite out to
-    ``|f| = 1e4``; ``refit`` never lowers the likelihood and takes a weight of 2 for a repeated row. A
-    :class:`~laconism.likelihoods.Binary` has a normalised link and integrates it rightly.
+    ``|f| = 1e4``; ``refit`` never lowers the likelihood and treats a weight of 2 as a repeated row. For
+    a :class:`~laconism.likelihoods.Binary` the link is normalised and its integral is right.
 
     Parameters
     ----------
@@ -169,11 +169,9 @@ def check_likelihood(likelihood: Likelihood) -> None:
     z, r = likelihood.surrogate(y, m, v)
     fits = np.shape(z) == np.shape(r) == y.shape and bool((r > 0).all())
     _demand(fits, likelihood, "z and r must have the shape of y, and r must be positive")
-    step = 0.05 / np.maximum(1.0, np.abs(m))  # tails bend on the scale of 1/|m|
+    step = 0.05 / np.maximum(1.0, np.abs(m))  # in the tails the curvature varies on the scale of 1/|m|
     slope, slack = _derivative(lambda t: likelihood.bound(y, t, v), m, step)
-    slack = slack + 4 * _MACHINE_EPSILON * r * np.abs(
-        m
-    )  # z - m cancels where the likelihood pulls no more
+    slack = slack + 4 * _MACHINE_EPSILON * r * np.abs(m)  # z - m cancels where the gradient is small
     _agree(
         likelihood,
         "d bound/dm == r (z - m)",
@@ -269,7 +267,7 @@ def check_kernel(kernel: Kernel, n_features: int = 3) -> None:
     ----------
     kernel : Kernel
     n_features : int, default=3
-        Number of features of the rows it is tried on.
+        Number of features of the test rows.
 
     Examples
     --------
@@ -314,12 +312,12 @@ def check_kernel(kernel: Kernel, n_features: int = 3) -> None:
 
 
 def check_solver(solver: Solver) -> None:
-    """Check that a solver ascends, and that the slope is zero where it stops.
+    """Check that a solver never lowers the objective and stops at a stationary point.
 
     A small problem is solved for each likelihood and each prior that the solver accepts, with and
-    without a free intercept. No step lowers the objective; at the answer the slope of the
-    log-likelihood equals that of the penalty, ``w / variance(w**2)``, in each kept weight, and is at
-    most the prior's kink in each dropped one.
+    without a free intercept. At the solution the gradient of the log-likelihood equals the slope of the
+    penalty, ``w / variance(w**2)``, for each kept weight, and is at most the prior's kink for each
+    dropped one.
 
     Parameters
     ----------
@@ -345,7 +343,7 @@ def check_solver(solver: Solver) -> None:
     for prior in smooth + sparse:
         try:
             chosen = choose_solver(solver, prior)
-        except ValueError:  # the solver's own way to say: not this prior
+        except ValueError:  # the solver does not accept this prior
             continue
         accepted += 1
         for likelihood in (
@@ -360,7 +358,7 @@ def check_solver(solver: Solver) -> None:
 
 
 class _Watched:
-    """A solver whose largest drop of the objective in one step, as a part of it, is remembered."""
+    """A solver that records the largest relative drop of the objective in one step."""
 
     def __init__(self, solver: Solver) -> None:
         self.prunes, self.init, self.done = solver.prunes, solver.init, solver.done
@@ -386,7 +384,7 @@ def _check_answer(solver: Solver, prior: Prior, likelihood: Likelihood, intercep
     state, kept = answer.state, answer.state.w != 0
     w, Phi = state.w[kept], matrix[:, answer.active[kept]]
     slope, curvature = state.likelihood.derivatives(y, Phi @ w + state.b)
-    # In standard errors: what is left to gain along a weight is half the square of this.
+    # In standard errors: the possible gain along a weight is half the square of this.
     error = np.sqrt((weight * curvature) @ Phi**2)
     residual = np.abs((weight * slope) @ Phi - w / prior.variance(w**2)) / error
     if intercept:
@@ -406,7 +404,7 @@ def check_design(design: Design, matrix: Array) -> None:
     ----------
     design : Design
     matrix : ndarray of shape (n, p)
-        What the design stands for.
+        The matrix that the design represents.
 
     Examples
     --------

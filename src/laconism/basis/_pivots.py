@@ -1,4 +1,4 @@
-"""Pivoted Cholesky: a kernel matrix through the few rows that span it."""
+"""Pivoted Cholesky factorisation: a kernel matrix from the few rows that span it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import DTypeLike
 from .._protocols import Array, Index
 from ..linalg import pivoted_triangle
 
-# Pivots tried at once: enough for matrix products, few enough that most depend on those before them.
+# Pivots per block: enough for fast matrix products, few enough to update the residual often.
 _BLOCK_PIVOTS = 48
-# Rows of the factor that are allocated at first; the number doubles when they are used up.
+# Rows of the factor that are allocated at first; doubled when needed.
 _FIRST_RANK = 128
-# A pivot whose remaining diagonal has fallen below this fraction of the largest is left for later.
+# Within a block, a pivot whose residual falls below this fraction of the largest is skipped.
 _REDUNDANT_FRACTION = 1e-4
 # A diagonal below this is zero: its square would underflow.
 _MIN_DIAGONAL = 1e-150
@@ -30,10 +30,10 @@ def pivoted_cholesky(
 ) -> tuple[Array, Index, float]:
     r"""Factor a positive semi-definite matrix as :math:`K \approx G^T G` without forming it.
 
-    Pivots come from where the diagonal of what is left, :math:`K - G^T G`, is large. They are taken in
-    blocks, so that the work is matrix products: the largest and a spread of others in proportion to
-    what is left of them. Their entries among themselves tell which of them the others make redundant;
-    only of the rest are whole rows evaluated.
+    Pivots are chosen where the diagonal of the residual, :math:`K - G^T G`, is large. They are chosen in
+    blocks, so that most of the work is matrix products: the largest element, and others spread in
+    proportion to the residual. The residual restricted to a block shows which of its pivots are
+    redundant; whole rows are evaluated for the others only.
 
     Parameters
     ----------
@@ -42,18 +42,18 @@ def pivoted_cholesky(
         entries at the given columns.
     diagonal : ndarray of shape (n,)
     tol : float
-        Stop when no diagonal element of the rest exceeds this part of the largest of ``K``.
+        Stop when the residual's diagonal is at most this fraction of the largest element of ``K``.
     max_rank : int
-        Stop at this rank, whatever is left.
+        Stop at this rank in any case.
     dtype : float64 or float32
-        Of the factor.
+        Float type of the factor.
 
     Returns
     -------
     G : ndarray of shape (rank, n)
     pivots : ndarray of shape (rank,)
     left : float
-        Largest diagonal element of the rest, as a part of the largest of ``K``.
+        Largest diagonal element of the residual, as a fraction of the largest element of ``K``.
     """
     rest = np.where(diagonal > _MIN_DIAGONAL, diagonal, 0.0).astype(np.float64)
     n, largest = rest.size, float(rest.max(initial=0.0))
@@ -66,7 +66,7 @@ def pivoted_cholesky(
         small = rows(chosen, chosen) - known.T @ known
         order, root = pivoted_triangle(small, max(tol * largest, _REDUNDANT_FRACTION * rest.max()))
         chosen = chosen[order]
-        # Through the inverse of the small factor: a product leaves the rows as they lie in memory.
+        # A product with the inverse of the small factor keeps the memory order of the rows.
         inverse = root.solve(np.eye(order.size))
         new = inverse @ (rows(chosen, None) - known[:, order].T @ G[:rank])
         if rank + order.size > G.shape[0]:
@@ -84,7 +84,7 @@ def pivoted_cholesky(
 def spread(rest: Array, size: int) -> Index:
     """Return the index of the largest element and others at even steps of the running total.
 
-    The largest elements alone would be near duplicates of each other.
+    The rows of the largest elements alone would be nearly equal.
     """
     total = np.cumsum(rest)
     steps = (np.arange(size - 1) + 0.5) / max(size - 1, 1) * total[-1]

@@ -1,4 +1,4 @@
-"""A column of ones in front: the papers' intercept, penalised like any weight."""
+"""A constant column in front of a basis: the papers' intercept, penalised like any weight."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class WithConstant:
         return type(self)(self.rest.keep(active[active >= first] - first), constant)
 
     def factors(self, *, tol: float, max_rank: int) -> Factors | None:
-        """Return the factors of the rest with the constant as one more."""
+        """Return the factors of the other basis, with the constant as one more."""
         rest = self.rest.factors(tol=tol, max_rank=max_rank)
         if rest is None or not self.constant:
             return rest

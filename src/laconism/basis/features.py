@@ -14,7 +14,7 @@ from .._protocols import Array, Factors, Index
 
 @dataclass(frozen=True)
 class Features:
-    """Some of the features, as they are; or some columns of a precomputed kernel matrix.
+    """A subset of the features, or of the columns of a precomputed kernel matrix.
 
     Examples
     --------
@@ -91,5 +91,5 @@ class Monomials:
         return type(self)(self.powers[active], self.source[active])
 
     def factors(self, *, tol: float, max_rank: int) -> Factors | None:
-        """Return None: products have no factors."""
+        """Return None: monomials are not factored."""
         return None

@@ -12,12 +12,12 @@ from ..magnitude import check_largest
 from ._pivots import pivoted_cholesky
 from .rows import distinct_rows
 
-# A factorisation that may exceed its rank is tried first on a sample of this many rows per rank.
+# A factorisation that may exceed the largest rank is first tried on this many rows per rank.
 _SAMPLE_ROWS_PER_RANK = 4
-# Not with fewer than this many times as many rows as the sample has.
+# The sample is used only if there are at least this many times as many rows.
 _MIN_ROWS_PER_SAMPLE_ROW = 4
-# Up to this many rows, if they have as many features, the kernel matrix is evaluated at once: it is no
-# larger than the rows, and those are scaled once.
+# With at most this many rows, and at least as many features, the whole kernel matrix is evaluated at
+# once: it is no larger than the rows, which are then scaled only once.
 _MAX_ROWS_AT_ONCE = 1000
 
 
@@ -44,7 +44,7 @@ class KernelBasis:
 
     @classmethod
     def on_rows(cls, kernel: Kernel, X: Any) -> Self:
-        """Return one column per distinct row; duplicates would share a weight."""
+        """Return one column per distinct row: duplicates have equal columns."""
         source, rows = distinct_rows(X)
         return cls(kernel, X[source], source, rows)
 
@@ -70,7 +70,7 @@ class KernelBasis:
         check_largest(self.kernel.diag(self.centres))  # no entry is larger
         n = self.n_columns
         if n > _MIN_ROWS_PER_SAMPLE_ROW * _SAMPLE_ROWS_PER_RANK * max_rank:
-            # If a sample exceeds the rank, so do all rows.
+            # If a sample exceeds the largest rank, so do all rows.
             sample = np.arange(0, n, n // (_SAMPLE_ROWS_PER_RANK * max_rank))
             C, pivots, left = self._factor(self.centres[sample], tol, max_rank)
             if left > tol:
@@ -86,7 +86,7 @@ class KernelBasis:
         def rows(index: Index, columns: Index | None) -> Array:
             if whole is not None:
                 return whole[index] if columns is None else whole[np.ix_(index, columns)]
-            # Transposed, because kernels lay distances to few centres out by columns.
+            # Transposed, because kernels store distances to few centres by columns.
             return self.kernel(centres if columns is None else centres[columns], centres[index]).T
 
         return pivoted_cholesky(

@@ -1,4 +1,4 @@
-"""Kernels of one feature each: an ordinary table becomes a grid of features by rows."""
+"""Kernels of one feature each: the columns form a grid of features by rows."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .rows import distinct_rows
 class PerFeature:
     r"""Columns :math:`\exp(-\gamma(x_i - c_{ji})^2)` for features :math:`i` and centres :math:`j`.
 
-    Eq. (26) of the gridRVM paper: on the grid of features by centres a noisy feature is one slice, and
-    can be switched off as a whole.
+    Eq. (26) of the gridRVM paper. On the grid of features by centres each feature is one slice, so an
+    irrelevant feature can be removed as a whole.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class PerFeature:
 
     @classmethod
     def on_rows(cls, gamma: float, X: Any) -> Self:
-        """Return one column per feature and distinct row, those of one feature next to each other."""
+        """Return one column per feature and distinct row, ordered by feature."""
         first, rows = distinct_rows(X)
         X = X[first]
         sparse: bool = issparse(X)
@@ -65,11 +65,11 @@ class PerFeature:
         return type(self)(self.gamma, self.feature[active], self.value[active], self.source[active])
 
     def factors(self, *, tol: float, max_rank: int) -> Factors | None:
-        """Return the columns as a product of thin matrices, feature by feature, if these are thin.
+        """Return the columns as a product of thin matrices, or None if these are not thin.
 
-        The kernels of one feature are functions of one number: a few of them span the others, whatever
-        the number of rows. So all columns are :math:`G^TC` with the factors of the features below each
-        other in ``G`` and along a block diagonal in ``C``.
+        The kernels of one feature are functions of one variable, so a few of them span the others for
+        any number of rows. All columns are :math:`G^TC`, with the factors of the features stacked in
+        ``G`` and block diagonal in ``C``.
         """
         if self.rows is None:
             return None

@@ -22,7 +22,7 @@ def row_key(X: Any) -> Array:
 
 
 def distinct_rows(X: Any) -> tuple[Index, Index]:
-    """Return the index of the first of each set of equal rows, and the set of every row.
+    """Return the index of the first row of each set of equal rows, and the set of every row.
 
     Rows are sorted by :func:`row_key`; the rows themselves are compared only where two keys are equal,
     so that a million distinct rows cost one sort.
@@ -38,11 +38,11 @@ def distinct_rows(X: Any) -> tuple[Index, Index]:
         if (X[order[meets]] != X[order[meets + 1]]).nnz:
             return np.arange(n), np.arange(n)
     elif not (X[order[meets]] == X[order[meets + 1]]).all():
-        # Different rows of one key: numpy compares all of them.
+        # Different rows with equal keys: compare complete rows.
         _, first, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
         return np.sort(first), rank[inverse.ravel()]
-    # A stable sort puts the first of equals first.
+    # The sort is stable: the first of equal rows comes first.
     source = np.sort(order[np.concatenate([[True], ~same])])
     group = np.empty(n, dtype=np.intp)
     group[order] = np.concatenate([[0], np.cumsum(~same)])

@@ -2,10 +2,10 @@
 
 ``app`` has the commands and ``options`` what they share; each command is the module of its name:
 ``fit``, ``predict``, ``inspect``, ``evaluate``, ``report``. A table is read by ``raw`` (bytes),
-``numerals`` (numbers as people write them), ``tables`` (rows and columns), ``columns`` (what each
-column is) and ``data`` (features and target). ``models`` makes our estimators, ``rivals`` those of
-scikit-learn, ``compare`` cross-validates them. ``figures`` draws the pictures of a page, ``files``
-checks where it is written, ``console`` speaks to the terminal.
+``numerals`` (numbers in local notations), ``tables`` (rows and columns), ``columns`` (the kind of each
+column) and ``data`` (features and target). ``models`` makes our estimators, ``rivals`` those of
+scikit-learn, ``compare`` cross-validates them. ``figures`` draws the figures of a report, ``files``
+checks output paths, ``console`` writes to the terminal.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import sys
 
 __all__ = ["main"]
 
-# What the extra brings and every command needs.
+# Packages of the extra "cli", which every command needs.
 _PACKAGES = ("typer", "rich", "pandas", "skops")
 
 
 def main() -> None:
-    """Run the command line; without its packages say in a sentence how to get them."""
+    """Run the command line, or report how to install its packages."""
     from importlib.util import find_spec
 
     missing = [name for name in _PACKAGES if sys.modules.get(name, 0) is None or not find_spec(name)]
@@ -33,13 +33,13 @@ def main() -> None:
     from .console import sentence
 
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed by whoever has started us: nobody there
+        if getattr(sys, name) is None:  # the parent process has closed the stream
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without bars shows question marks
+            stream.reconfigure(errors="replace")  # unknown characters become question marks
     try:
         app(prog_name="laconism")
-    except OSError as error:  # there is no room for the help or the version: no command has begun
+    except OSError as error:  # writing the help or the version failed
         sys.stderr.write(f"error: {sentence(error)}\n")
         raise SystemExit(1) from None

@@ -1,6 +1,6 @@
 """The commands: each reads its options and calls the module of its name. Needs typer."""
 
-# Annotations are read by typer at run time, so they are not postponed here.
+# typer reads annotations at run time, so they are not postponed here.
 
 from importlib.metadata import version
 from typing import Annotated

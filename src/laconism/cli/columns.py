@@ -1,4 +1,4 @@
-"""From a table's columns to features: what each column is, and the pipeline that makes numbers of it."""
+"""From a table's columns to features: the kind of each column, and its preprocessing."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 from ..magnitude import LARGEST
 from .console import Terminal, UserError, listed, several
 
-# Categories of a column that get a feature of their own; the rarer ones share one.
+# Maximum number of features for one column of categories; rarer categories share one.
 _MAX_CATEGORIES = 20
-# A text with more distinct values than this part of its rows names rows instead of grouping them.
+# Text with more distinct values than this fraction of its rows identifies rows.
 _IDENTIFIER_SHARE = 0.5
-# A column of text with at least this part of numbers is a column of numbers with slips in it.
+# Text of which at least this fraction is numbers is a column of numbers with errors.
 _NUMBER_SHARE = 0.9
-# A value at one end of a column that this part of its rows has, and that is this many times as far from
-# the others as those are from each other, stands for something else.
+# An extreme value is a placeholder, such as -999, if it occurs in this fraction of the rows and its
+# distance from the others is this many times their range.
 _SENTINEL_SHARE = 0.02
 _SENTINEL_DISTANCE = 3.0
 # The category of a missing value.
@@ -35,7 +35,7 @@ _IDENTIFIER = re.compile(r"(^|[^a-zA-Z])([iI][dD]|idx|index|uuid|rownames?)$|[a-
 
 @dataclass
 class Plan:
-    """What each column of a table is taken for."""
+    """The kind of each column of a table."""
 
     numbers: list[str] = field(default_factory=list)
     categories: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Plan:
 
     @property
     def used(self) -> list[str]:
-        """The columns that the model sees."""
+        """The columns that the model uses."""
         return [*self.numbers, *self.categories]
 
 
@@ -55,7 +55,7 @@ def plan_columns(
     keep: Collection[str] = (),
     as_grid: bool = False,
 ) -> Plan:
-    """Decide what each column is, and say what is left out.
+    """Decide the kind of each column, and report the columns that are left out.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def plan_columns(
     terminal : Terminal
         Gets the notes.
     drop, keep : collections of str
-        Columns to leave out, and columns to keep even if they look like names or dates of rows.
+        Columns to leave out, and columns to keep even if they look like identifiers or dates.
     as_grid : bool, default=False
-        Whether every column is an entry of a grid, which must stay where it is.
+        Whether every column is an entry of a grid, so that none may be left out.
 
     Returns
     -------
@@ -114,12 +114,12 @@ def plan_columns(
 
 
 def is_nested(column: Any) -> bool:
-    """Return whether the cells hold more than one thing each, which Parquet allows."""
+    """Return whether the cells hold lists or records, which Parquet allows."""
     return isinstance(_first(column), list | tuple | dict | np.ndarray)
 
 
 def time_of(column: Any) -> str:
-    """Return what times a column holds that Parquet knows as such: dates, durations, or nothing."""
+    """Return whether a typed column holds dates or durations; an empty string for neither."""
     from pandas import PeriodDtype
     from pandas.api.types import is_datetime64_any_dtype, is_timedelta64_dtype
 
@@ -136,7 +136,7 @@ def _first(column: Any) -> Any:
 
 
 def _as_numbers(column: Any) -> Any:
-    """Return the column as numbers, or ``None`` if it is text; complain about slips."""
+    """Return the column as numbers, or ``None`` if it is text; raise at single texts among numbers."""
     import pandas as pd
     from pandas.api.types import is_numeric_dtype
 
@@ -164,7 +164,7 @@ def _truth(value: Any) -> Any:
 
 
 def _emptiness(column: Any, numeric: Any) -> str:
-    """Return why a column says nothing, if it does not."""
+    """Return why a column has no information, or an empty string."""
     values = column.dropna() if numeric is None else numeric.dropna()
     if not len(values):
         return "all missing"
@@ -173,7 +173,7 @@ def _emptiness(column: Any, numeric: Any) -> str:
 
 
 def _uselessness(name: str, column: Any, distinct: int) -> str:
-    """Return why a column cannot serve, if it cannot; of numbers there are no ``distinct`` texts."""
+    """Return why a column cannot be used, or an empty string; ``distinct`` counts its texts."""
     from pandas.api.types import is_float_dtype
 
     known, time = column.dropna(), time_of(column)
@@ -189,7 +189,7 @@ def _uselessness(name: str, column: Any, distinct: int) -> str:
 
 
 def _mixture(texts: Any) -> str:
-    """Return what to say of a text that is numbers for the most part."""
+    """Return the remark about a column of text that is mostly numbers."""
     others = [text for text in texts if not _parses(text)]
     if 2 * len(others) > len(texts):
         return ""
@@ -198,7 +198,7 @@ def _mixture(texts: Any) -> str:
 
 
 def _say_left_out(plan: Plan, terminal: Terminal) -> None:
-    """Tell which columns are left out: those of one reason together."""
+    """Report which columns are left out, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for name, reason in plan.left_out.items():
         if reason != "as asked":
@@ -219,7 +219,7 @@ def _say_missing(table: Any, plan: Plan, terminal: Terminal) -> None:
 
 
 def _say_placeholders(table: Any, plan: Plan, terminal: Terminal) -> None:
-    """Tell of numbers such as -999, beside which all others look the same; once for each of them."""
+    """Report numbers such as -999, which probably stand for missing values; once for each."""
     found: dict[str, list[str]] = {}
     for name in plan.numbers:
         values = _as_numbers(table[name]).to_numpy(dtype=np.float64, na_value=np.nan)
@@ -233,7 +233,7 @@ def _say_placeholders(table: Any, plan: Plan, terminal: Terminal) -> None:
 
 
 def _placeholders(values: Any) -> list[float]:
-    """Return the ends of a column that are no part of its range."""
+    """Return the extreme values of a column that are far from all others."""
     found = []
     for end in (values.min(), values.max()):
         rest = values[values != end]
@@ -293,7 +293,7 @@ def _parses(value: Any) -> bool:
 
 
 def _as_text(value: Any) -> str:
-    """Return a category as it would stand in a file: 3.0 is 3 in a column that had holes."""
+    """Return a category as in a file: 3.0 becomes 3, since missing values turn integers into floats."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -366,7 +366,7 @@ def feature_names(preprocessing: Any) -> list[str]:
     names = list(numbers)
     if categories:
         encoder = preprocessing.named_transformers_["categories"][-1]
-        # Numbers in place of the columns' names: what follows the first underscore is the category.
+        # With numbers as column names, the category follows the first underscore.
         for made in encoder.get_feature_names_out([str(k) for k in range(len(categories))]):
             k, category = str(made).split("_", 1)
             category = "one of the rare" if category == "infrequent_sklearn" else category
@@ -375,7 +375,7 @@ def feature_names(preprocessing: Any) -> list[str]:
 
 
 def say_unknown(table: Any, preprocessing: Any, terminal: Terminal) -> None:
-    """Tell which categories the model has not seen.
+    """Report categories that the model was not fitted on.
 
     Parameters
     ----------

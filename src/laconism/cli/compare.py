@@ -14,13 +14,13 @@ from .data import Data
 from .models import check_size, sample_rows
 from .rivals import KERNEL_ROWS, Contender, distribution
 
-# The least probability that a log-loss counts with.
+# Lower bound of a probability in the log-loss.
 _MIN_PROBABILITY = float(np.finfo(float).eps)
 
 
 @dataclass
 class Result:
-    """What one model did on rows it had not seen, each of them once."""
+    """Cross-validated results of one model; every row is predicted once."""
 
     contender: Contender
     loss: Any  # a row's error: 0 or 1, or the squared difference
@@ -28,7 +28,7 @@ class Result:
     predictions: Any  # probabilities of the classes; or mean and deviation
     labels: Any  # of classification only
     kept: list[int] = field(default_factory=list)
-    kind: str = ""  # what is kept, by the last one that was fitted
+    kind: str = ""  # what is counted as kept, for the last fitted model
     seconds: list[float] = field(default_factory=list)
     fitted: list[tuple[Any, Any]] = field(default_factory=list)  # pipelines with their held-out rows
 
@@ -107,7 +107,7 @@ def compare(
     seed: int,
     keep: str = "",
 ) -> list[Result]:
-    """Return how each model does on the same folds; one that fails is left out with a note.
+    """Cross-validate each model on the same folds; one that fails is left out with a note.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def compare(
     terminal : Terminal
     folds : int
     max_rows : int or None
-        Most rows to train on; ``None`` caps machines with kernels only.
+        Maximum number of training rows; ``None`` limits kernel machines only.
     seed : int
     keep : str
         Key of the model whose fitted pipelines are wanted.
@@ -148,7 +148,7 @@ def compare(
 def _those_that_end(
     entered: list[Contender], rows: int, max_rows: int | None, terminal: Terminal
 ) -> list[Contender]:
-    """Leave out models for which the rows are too many, and say which are trained on fewer."""
+    """Leave out models for which there are too many rows, and report which are trained on fewer."""
     used = min(rows, max_rows or rows)
     late = [contender for contender in entered if contender.most and used > contender.most]
     for contender in late:
@@ -183,7 +183,7 @@ def _blank(contender: Contender, data: Data) -> Result:
 def _run(
     result: Result, data: Data, train: Any, test: Any, max_rows: int | None, seed: int, keep: str
 ) -> None:
-    """Fit one model to one fold and enter what it says about the rest."""
+    """Fit one model without one fold, and record its predictions for the fold."""
     from sklearn.pipeline import Pipeline
 
     contender = result.contender

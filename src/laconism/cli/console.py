@@ -1,4 +1,4 @@
-"""What the commands say, and where: results to stdout, notes, progress and errors to stderr."""
+"""Output of the commands: results to stdout; notes, progress and errors to stderr."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 
 
 class UserError(Exception):
-    """What a person can put right; one sentence that says how."""
+    """An error that the user can correct; the message says how."""
 
 
 class Terminal:
@@ -25,11 +25,11 @@ class Terminal:
     Parameters
     ----------
     quiet : bool, default=False
-        Neither notes nor progress.
+        Whether to leave out notes and progress.
     as_json : bool, default=False
-        Stdout gets one JSON document at the end and nothing else; notes are in it.
+        Whether to write one JSON document to stdout, notes included, instead of text.
     debug : bool, default=False
-        Errors with their traceback.
+        Whether to show errors with their traceback.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Terminal:
         return _console(stderr=True)
 
     def say(self, what: Any = "") -> None:
-        """Show a part of the result to people."""
+        """Write a part of the result as text."""
         if not self.as_json:
             self.out.print(what, markup=False)
 
@@ -66,7 +66,7 @@ class Terminal:
             self.err.print(text, markup=False)
 
     def note(self, text: str) -> None:
-        """Tell what was done to the data without being asked; once."""
+        """Report a decision about the data, once."""
         if text in self.notes:
             return
         self.notes.append(text)
@@ -74,16 +74,16 @@ class Terminal:
             self.err.print(f"note: {text}", markup=False, style="yellow")
 
     def finish(self, result: Mapping[str, Any]) -> None:
-        """Write the result for machines, where that was asked for."""
+        """Write the result as JSON, with ``as_json``."""
         if self.as_json:
             document = {**result, "notes": self.notes}
             sys.stdout.write(json.dumps(plain(document), ensure_ascii=False, allow_nan=False) + "\n")
 
     @contextmanager
     def progress(self, what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
-        """Show how far something is; the block gets a function ``step(text, advance=1)``.
+        """Show a progress bar; the block gets a function ``step(text, advance=1)``.
 
-        It vanishes at the end, and nothing is shown where nobody would see it.
+        It disappears at the end, and is not shown if stderr is not a terminal.
         """
         console = self.err
         if self.quiet or self.as_json or not console.is_terminal:
@@ -104,15 +104,15 @@ class Terminal:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Turn errors into one line and exit code 1; what matters of warnings is said as notes."""
+        """Turn errors into one line and exit code 1, and relevant warnings into notes."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield
         except KeyboardInterrupt:
             raise SystemExit(130) from None
-        except BrokenPipeError:  # whoever read our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the last flush fails not
+        except BrokenPipeError:  # the reader of our output has closed the pipe
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the last flush
             raise SystemExit(0) from None
         except Exception as error:
             if self.debug:
@@ -123,7 +123,7 @@ class Terminal:
 
 
 def _console(**where: Any) -> Any:
-    """Return a console that shows texts as they are: names of columns may look like markup."""
+    """Return a console without markup, since names of columns may look like markup."""
     from rich.console import Console
 
     class Plain(Console):  # type: ignore[misc]
@@ -166,7 +166,7 @@ def sentence(error: BaseException) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON knows it; numbers that are not finite become null.
+    """Return a value as JSON types; numbers that are not finite become null.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def several(count: int, one: str, many: str = "") -> str:
     ----------
     count : int
     one, many : str
-        The noun; the plural of most needs no saying.
+        The noun and its plural; the default plural adds an s.
 
     Returns
     -------
@@ -216,7 +216,7 @@ def several(count: int, one: str, many: str = "") -> str:
 
 
 def listed(names: Any, most: int = 5) -> str:
-    """Return names in a row; of many the first few.
+    """Return names as a list in words; of many only the first few.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A table with its target: what the commands that learn begin with."""
+"""A table with its target."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Data:
 
 
 def read_data(source: Source, terminal: Terminal, *, as_grid: bool = False) -> Data:
-    """Return the data of a table, with notes about everything that was decided.
+    """Read the data of a table, and report all decisions as notes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``laconism evaluate``: an answer to "should I use this?", on the user's own data."""
+"""``laconism evaluate``: our models against others on the user's data."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .console import Terminal, UserError, several
 from .data import Source, read_data
 from .rivals import USUAL, contenders
 
-# Standard errors at which a difference counts as one.
+# Standard errors from which on a difference is clear.
 _CLEAR_STANDARD_ERRORS = 2.0
 # Digits on either side of the point beyond which a number is written as a power of ten.
 _PLAIN_DIGITS = 7
 
 
 def advise(results: list[Result], task: str) -> str:
-    """Return one sentence: ours beside the best rivals, by paired differences.
+    """Return a summary: our model against the best rivals, by paired differences.
 
     Ours is the first of our models, unless another one of them is clearly better.
 
@@ -77,7 +77,7 @@ def _difference(a: Result, b: Result, what: str) -> tuple[float, float, int]:
 
 
 def _in_nats(mine: Result, rivals: list[Result], task: str) -> str:
-    """Return what is to be said of the probabilities, or densities."""
+    """Return the part of the summary about probabilities, or densities."""
     known = [result for result in rivals if not np.isnan(result.score).any()]
     if not known or np.isnan(mine.score).any():
         return ""
@@ -102,7 +102,7 @@ def _in_size(mine: Result, best: Result, verdict: int) -> str:
 
 
 def as_records(results: list[Result], task: str) -> list[dict[str, Any]]:
-    """Return the numbers of the table, for machines.
+    """Return the numbers of the table as records.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def cells(result: Result, task: str) -> list[str]:
 
 
 def with_error(value: float, error: float) -> str:
-    """Return a number in as many digits as its standard error makes sense of.
+    """Return a number with as many digits as its standard error supports.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def run_evaluate(
     max_rows: int | None,
     seed: int,
 ) -> None:
-    """Compare our models with their rivals and say what that means.
+    """Compare our models with their rivals, and summarise.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Figures of the report: matplotlib's, as SVG that takes its colours from the page."""
+"""Figures of the report: SVG by matplotlib, with the colours of the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-# Colours that stand for the page's own; the page has them twice, for light and for dark.
+# Placeholder colours, replaced by those of the page, which differ in light and dark mode.
 _INK = "#111111"
 _MUTED = "#777777"
 _ACCENT = "#1b6ca8"
@@ -37,9 +37,9 @@ _STYLE = {
     "ytick.labelcolor": _INK,
     "svg.hashsalt": "laconism",
 }
-# Inches; a phone's width at which its text can still be read.
+# Inches; the text is legible at the width of a phone.
 _SIZE = (4.4, 3.3)
-# Bins of a calibration curve, corners of a band, and most dots of a cloud.
+# Bins of a calibration curve, points of a band, and the maximum number of points of a scatter plot.
 _CALIBRATION_BINS = 10
 _BAND_CORNERS = 25
 _MAX_DOTS = 1500
@@ -66,12 +66,12 @@ def _figure(draw: Callable[[Any], None], label: str, rows: tuple[float, ...] = (
 
 
 def calibration(probability: Any, happened: Any) -> tuple[str, float]:
-    """Return the calibration curve over a histogram, and the mean distance between said and seen.
+    """Return the calibration curve over a histogram, and the mean calibration error.
 
     Parameters
     ----------
     probability, happened : ndarrays of shape (n,)
-        What was said, and whether it came to pass.
+        Predicted probabilities, and whether the event occurred.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def calibration(probability: Any, happened: Any) -> tuple[str, float]:
     used = counts > 0
     said = np.bincount(bins, probability, _CALIBRATION_BINS)[used] / counts[used]
     seen = np.bincount(bins, happened, _CALIBRATION_BINS)[used] / counts[used]
-    # Standard errors with one success and one failure more: a bin of one row has bars too.
+    # Standard errors with one more success and failure, so that a bin of one row has a bar.
     smooth = (seen * counts[used] + 1) / (counts[used] + 2)
     se = np.sqrt(smooth * (1 - smooth) / counts[used])
 
@@ -114,7 +114,7 @@ def predicted_against_true(mean: Any, std: Any, y: Any) -> str:
     str
     """
     rows = _some(len(y))
-    # The band is drawn through means of neighbours: deviations differ from row to row.
+    # The band is averaged over neighbours, since deviations differ from row to row.
     parts = np.array_split(np.argsort(mean), min(_BAND_CORNERS, len(mean)))
     centre = np.array([mean[part].mean() for part in parts])
     wide = 2 * np.array([std[part].mean() for part in parts])
@@ -130,7 +130,7 @@ def predicted_against_true(mean: Any, std: Any, y: Any) -> str:
 
 
 def residuals(mean: Any, std: Any, y: Any) -> str:
-    """Return the residuals in units of the deviation that was said.
+    """Return the residuals in units of the predicted standard deviation.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def residuals(mean: Any, std: Any, y: Any) -> str:
 
 
 def path(model: Any) -> str:
-    """Return kernels against nats for a flagship.
+    """Return the loss in nats over the number of kernels, for a Laconic model.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def convergence(history: Any) -> str:
 
 
 def _some(n: int) -> Any:
-    """Return all rows, or as many at random as a page can hold."""
+    """Return all rows, or a random subset if there are too many."""
     return (
         np.arange(n) if n <= _MAX_DOTS else np.random.default_rng(0).choice(n, _MAX_DOTS, replace=False)
     )

@@ -1,4 +1,4 @@
-"""Where results go: places that can be written to, and that hold nothing of the user's."""
+"""Checks of output paths: writable, and not one of the inputs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["check_writable", "write_whole"]
 
 
 def check_writable(out: str, *inputs: str) -> None:
-    """Complain about a file that cannot be written before the work is done, not after.
+    """Raise if a file cannot be written, before the work begins.
 
     Parameters
     ----------
     out : str
     *inputs : str
-        Files that are read, which it must not be.
+        Files that are read, which must not be overwritten.
     """
     if out in ("", "-"):
         raise UserError(f"--out needs the name of a file, got {out!r}.")

@@ -11,7 +11,7 @@ from .data import Data, Source, read_data
 from .files import check_writable
 from .models import check_size, make_model, make_pipeline, sample_rows
 
-# Rows that a model with kernels is fitted on if nobody says otherwise: a minute or two.
+# Default maximum of training rows for a model with kernels.
 _MAX_ROWS = 20_000
 
 
@@ -68,7 +68,7 @@ def run_fit(
     model, kernel, grid_shape, settings, seed
         As in :func:`~laconism.cli.models.make_model`.
     max_rows : int or None
-        Most rows to fit on.
+        Maximum number of rows to fit on.
     """
     from ..interop.persistence import save
 

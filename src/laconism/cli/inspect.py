@@ -19,7 +19,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 @dataclass(frozen=True)
 class Bars:
-    """A picture: numbers with names."""
+    """Named numbers, to be drawn as bars."""
 
     title: str
     names: list[str]
@@ -40,7 +40,7 @@ class Bars:
 
 
 def describe(pipeline: Any) -> list[str]:
-    """Return what a fitted pipeline is, sentence by sentence.
+    """Return a description of a fitted pipeline, as sentences.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _bars(title: str, names: list[str], values: Any, signed: bool = True) -> Bar
 
 
 def path_of(model: Any) -> list[list[tuple[int, float]]]:
-    """Return for each output of a flagship the nats that each size loses; nothing for others.
+    """Return for each output of a Laconic model the loss of each size; empty for other models.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def show(value: float, signed: bool) -> str:
 
 
 def _shorten(name: str) -> str:
-    name = " ".join(name.split())  # a category may have lines of its own
+    name = " ".join(name.split())  # a category may contain line breaks
     return name if len(name) <= _NAME_CHARACTERS else f"{name[: _NAME_CHARACTERS - 9]}…{name[-8:]}"
 
 

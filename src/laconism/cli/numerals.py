@@ -1,15 +1,15 @@
-"""Numbers as people write them: 1,234.50 and 1.234,50, €3.20, 12 %."""
+"""Numbers in local notations: 1,234.50 and 1.234,50, €3.20, 12 %."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-# One of these may stand with every number of a column.
+# Every number of a column may have one of these before or after it.
 _SIGNS = re.compile(r"[$€£¥%]")
-# Between thousands; a plain space is none of them, or telephone numbers would be quantities.
+# Separators of thousands; not a plain space, or telephone numbers would be read as quantities.
 _NARROW = "'\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
-# What stands between thousands and in front of decimals, the likeliest first: 1,234 is no decimal.
+# Separators of thousands and of decimals, the likeliest first: 1,234 is read as an integer.
 _STYLES = ((",", "."), (".", ","), (_NARROW, "."), (_NARROW, ","))
 
 
@@ -40,7 +40,7 @@ def read_numerals(column: Any) -> Any:
     import pandas as pd
 
     known = column.dropna().astype(str)
-    cells = known.unique()  # each once, and in plain Python: thousands of short columns take no time
+    cells = known.unique()  # each once; plain Python is fast for many short columns
     signs = {sign for cell in cells for sign in _SIGNS.findall(cell)}
     if known.empty or len(signs) > 1:
         return None

@@ -10,7 +10,7 @@ from .rivals import NAMES
 
 
 def _one_of(choices: tuple[str, ...]) -> Callable[[str | None], str | None]:
-    """Return what refuses a value that is none of the choices."""
+    """Return a check that a value is one of the choices."""
 
     def check(value: str | None) -> str | None:
         if value is not None and value not in choices:
@@ -21,7 +21,7 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[str | None], str | None]:
 
 
 def _known_models(value: str | None) -> str | None:
-    """Refuse a list of models of which one is unknown."""
+    """Check that all models of a list are known."""
     unknown = [name for name in (value or "").split(",") if name and name not in NAMES]
     if unknown:
         raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(NAMES)}.")

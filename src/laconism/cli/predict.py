@@ -19,7 +19,7 @@ from .tables import read_table
 
 
 def load_pipeline(path: str) -> Any:
-    """Return a pipeline that ``laconism fit`` saved, or say why not.
+    """Return a pipeline that ``laconism fit`` saved, or raise.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def load_pipeline(path: str) -> Any:
 def run_predict(
     model: str, path: str, out: str | None, terminal: Terminal, *, missing: Sequence[str]
 ) -> None:
-    """Predict the rows of a table and write what was found, in their order.
+    """Predict the rows of a table and write the predictions in their order.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _predictions(pipeline: Any, rows: Any, target: str) -> Any:
 
 
 def _check_format(out: str) -> None:
-    """Refuse to write a table under the name of what it is not."""
+    """Raise unless the file name has the extension of a table format."""
     suffix = Path(out).suffix.lower()
     if suffix in (".xls", ".xlsx", ".ods", ".json", ".html", ".skops"):
         raise UserError(f"Predictions are written as CSV, TSV or Parquet, not as {suffix[1:]}.")

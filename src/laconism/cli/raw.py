@@ -1,4 +1,4 @@
-"""The bytes of a table: unpacked, and called by their name where they are no table."""
+"""The bytes of a table: decompression, encoding, and detection of other file types."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from .console import Terminal, UserError
 
 
 def _unzip(raw: bytes) -> bytes:
-    """Return the one file of an archive, or the archive itself if it has several: a spreadsheet has."""
+    """Return the only file of an archive, or the archive if it has several, as spreadsheets do."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        # Those of a Mac have a shadow of every file.
+        # macOS adds a second entry for every file.
         files = [name for name in archive.namelist() if name[-1] != "/" and "__MACOSX/" not in name]
         return archive.read(files[0]) if len(files) == 1 else raw
 
 
-# How a packed file begins, how that is called, and who unpacks it.
+# First bytes of a compressed file, the name of the format, and the function that decompresses it.
 _PACKED: tuple[tuple[bytes, str, Any], ...] = (
     (b"\x1f\x8b", "gzip", gzip.decompress),
     (b"BZh", "bzip2", bz2.decompress),
     (b"\xfd7zXZ\0", "xz", lzma.decompress),
     (b"PK\x03\x04", "zip", _unzip),
 )
-# How it is told that one is damaged, or asks for a password.
+# Errors of damaged or encrypted files.
 _DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
-# What people take for a table, by how it begins.
+# Other file types, by their first bytes.
 _NO_TABLES = (
     (b"PK", "a spreadsheet, or an archive of more than one file"),
     (b"\xd0\xcf\x11\xe0", "a spreadsheet"),
@@ -41,7 +41,7 @@ _NO_TABLES = (
     (b"<html", "a web page"),
     (b"<?xml", "XML"),
 )
-# The marks at the beginning of a text that say how it is encoded; the longer ones first.
+# Byte order marks, the longer ones first.
 _MARKS = (
     (b"\xff\xfe\0\0", "utf-32"),
     (b"\0\0\xfe\xff", "utf-32"),
@@ -49,12 +49,12 @@ _MARKS = (
     (b"\xfe\xff", "utf-16"),
     (b"\xef\xbb\xbf", "utf-8-sig"),
 )
-# Bytes in which binary data betray themselves.
+# Bytes that occur in binary data only.
 _HEAD_BYTES = 1 << 16
 
 
 def read_bytes(path: str, name: str) -> bytes:
-    """Return what is in a file, unpacked.
+    """Return the content of a file, decompressed.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def read_bytes(path: str, name: str) -> bytes:
     Returns
     -------
     bytes
-        Of something that may be a table.
+        Content that may be a table.
     """
     raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     for mark, how, unpack in _PACKED:
@@ -103,7 +103,7 @@ def _is_json(raw: bytes) -> bool:
 
 
 def encoding_of(raw: bytes, name: str, terminal: Terminal) -> str:
-    """Return how a text is encoded, or say that it is none.
+    """Return the encoding of a text, or raise if the bytes are not text.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def encoding_of(raw: bytes, name: str, terminal: Terminal) -> str:
     name : str
         What the file is called in a sentence.
     terminal : Terminal
-        Gets a note where it had to be guessed.
+        Gets a note if the encoding was guessed.
 
     Returns
     -------

@@ -22,12 +22,12 @@ from .inspect import Bars, describe, path_of, pictures, show
 from .models import make_model, sample_rows
 from .rivals import USUAL, contenders
 
-# Bars of a picture, rows of a table, classes of a confusion matrix: what a page can hold.
+# Maximum number of bars of a figure, rows of a table, classes of a confusion matrix.
 _MAX_BARS = 15
 _MAX_TABLE_ROWS = 10
 _MAX_CONFUSION_CLASSES = 12
 _MAX_TABLE_COLUMNS = 6
-# Columns that are shuffled one by one, and the rows of each fold on which that is done.
+# Permutation importance: maximum number of columns, and of rows of each fold.
 _SHUFFLED_COLUMNS = 100
 _SHUFFLED_ROWS = 500
 
@@ -67,7 +67,7 @@ def run_report(
             model, data.task, kernel=kernel, grid_shape=grid_shape, seed=seed, settings=settings
         )
 
-    kernels = getattr(make(), "kernel", None) is not None  # complains before the work begins
+    kernels = getattr(make(), "kernel", None) is not None  # raises before the work begins
     kind, capped = "kernels" if kernels else "features", kernels or model == "grid"
     keys = USUAL if models is None else tuple(models.split(","))
     entered = contenders(data.task, (*keys, model), seed)
@@ -109,7 +109,7 @@ def run_report(
 
 
 def importance(data: Data, mine: Result, terminal: Terminal, seed: int) -> Bars | None:
-    """Return how much each column is missed, in nats per row, where it is shuffled in unseen rows.
+    """Return the permutation importance of each column on left-out rows, in nats per row.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def importance(data: Data, mine: Result, terminal: Terminal, seed: int) -> Bars 
     Returns
     -------
     Bars or None
-        ``None`` for too many columns.
+        ``None`` if there are too many columns.
     """
     names = data.plan.used
     if len(names) > _SHUFFLED_COLUMNS:

@@ -1,4 +1,4 @@
-"""Who is compared: our models, and what one would use otherwise, each tuned as its users tune it."""
+"""The models of a comparison: ours, and those of scikit-learn with the usual tuning."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from .models import make_model, sample_rows
 
 NAMES = ("auto", "sparse", "rvm", "grid", "jcfo", "svc", "gp", "linear", "baseline")
-# Our grid and JCFO are for special data: only if asked for.
+# The models by default; grid and JCFO are for special data.
 USUAL = ("auto", "sparse", "rvm", "svc", "gp", "linear", "baseline")
-# Rows on which machines with kernels are trained if nobody says otherwise, so that a comparison ends.
+# Default maximum of training rows for kernel machines, to bound the time of a comparison.
 KERNEL_ROWS = 2_000
 # Beyond this many rows a Gaussian process takes minutes.
 _MAX_PROCESS_ROWS = 2_000
-# Rows, and folds, on which rivals choose their settings.
+# Rows and folds for the tuning of rivals.
 _TUNING_ROWS = 1_000
 _TUNING_FOLDS = 3
 _COSTS = [0.1, 1.0, 10.0, 100.0]
@@ -39,11 +39,11 @@ class Contender:
     most: int | None = None  # rows beyond which it is left out
 
     def max_rows(self, given: int | None) -> int | None:
-        """Return the most rows that it is trained on, given what the user says; None for all."""
+        """Return the maximum number of training rows, given the user's option; None for all."""
         return given if given is not None else KERNEL_ROWS if self.capped else None
 
     def counted(self, model: Any) -> str:
-        """Return what a fitted model keeps: of kernels it may have preferred the features."""
+        """Return what a fitted model keeps: kernels, or features if it has chosen those."""
         return "features" if self.kind == "kernels" and hasattr(model, "coef_") else self.kind
 
 
@@ -119,7 +119,7 @@ def _ours(key: str, task: str, title: str, kind: str) -> Contender:
 
 
 class TunedSVC:
-    """Cost and width by cross-validation, labels by the machine, probabilities by calibrating it."""
+    """A support vector classifier, cost and width by cross-validation, probabilities by calibration."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -146,7 +146,7 @@ class TunedSVC:
 
 
 class TunedSVR:
-    """Cost and width by cross-validation, on standardised targets."""
+    """Support vector regression on standardised targets, cost and width by cross-validation."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -204,7 +204,7 @@ def _tune(model: Any, grid: dict[str, Any], X: Any, y: Any, seed: int, scoring: 
 
 
 def _folds(y: Any) -> Any:
-    """Return folds that have every class in them; of a class with few rows not even that."""
+    """Return stratified folds; a class with very few rows may be missing from some."""
     from sklearn.model_selection import StratifiedKFold
 
     rarest = int(np.unique(y, return_counts=True)[1].min())

@@ -1,4 +1,4 @@
-"""Reading tables: CSV with any delimiter, TSV and Parquet, told apart by what is in them."""
+"""Reading tables: CSV with any delimiter, TSV and Parquet, detected by their content."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .console import Terminal, UserError, listed, several
 from .numerals import read_numerals
 from .raw import encoding_of, read_bytes
 
-# What stands for a missing value. "None" and "-" do not: they are names of classes and of categories.
+# Texts that mean a missing value. "None" and "-" are not among them: they may be categories.
 _MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "<NA>", "?")
 _DELIMITERS = ",;\t| "
-# Lines from which the delimiter is told.
+# Lines from which the delimiter is detected.
 _SNIFFED_LINES = 20
-# Columns of which it is told how one of their numbers was read; the others are told of together.
+# Maximum number of separate notes about numbers in local notations.
 _MAX_SHOWN_COLUMNS = 5
 
 
@@ -35,9 +35,9 @@ def read_table(
     terminal : Terminal
         Gets the notes.
     missing : sequence of str
-        More ways to write a missing value.
+        Further texts that mean a missing value.
     text : sequence of str
-        Columns to take as text, whatever is in them.
+        Columns to read as text.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def _read_text(
     encoding = encoding_of(raw, name, terminal)
     lines = _first_lines(raw, encoding)
     if not any(line.strip() for line in lines):
-        raise UserError(f"{name} is empty.")  # but for the mark of its encoding
+        raise UserError(f"{name} is empty.")  # except for a byte order mark
     delimiter, above = _layout(lines, name)
     if any(line.strip() for line in lines[:above]):
         terminal.note(f"{name}: the names are in line {above + 1}; what stands above was left out.")
@@ -94,7 +94,7 @@ def _read_text(
         "index_col": False,
         "skipinitialspace": True,
         "skip_blank_lines": True,
-        # A table with semicolons comes from where numbers have decimal commas, unless points are seen.
+        # With semicolons as delimiter, numbers usually have decimal commas, unless they have points.
         "decimal": "," if delimiter == ";" and not _has_points(cells) else ".",
     }
     try:
@@ -124,7 +124,7 @@ def _read_text(
 
 
 def _trimmed(table: Any, missing: Sequence[str]) -> Any:
-    """Return the table without blanks around its texts: ``"no "`` is no class beside ``"no"``."""
+    """Return the table without blanks around its texts: ``"no "`` and ``"no"`` are one class."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     for column in table.columns:
@@ -162,17 +162,17 @@ def _with_numerals(table: Any, name: str, terminal: Terminal, text: Sequence[str
 
 
 def _first_lines(raw: bytes, encoding: str) -> list[str]:
-    """Return the first lines, as long as they are: the names of many columns are a long line."""
+    """Return the first lines completely; the line of names may be very long."""
     text = io.TextIOWrapper(io.BytesIO(raw), encoding)
     return [line.rstrip("\n") for line in itertools.islice(text, _SNIFFED_LINES)]
 
 
 def _layout(lines: Sequence[str], name: str) -> tuple[str, int]:
-    """Return the delimiter, and how many lines stand above the names: blank ones and comments."""
+    """Return the delimiter, and the number of blank lines and comments above the names."""
     above = next((k for k, line in enumerate(lines) if line.strip() and line[0] != "#"), 0)
     delimiter = _delimiter(lines[above:], name)
     if above and lines[above - 1].startswith("#"):
-        # Some write the names themselves as a comment.
+        # The names themselves may be a comment.
         widths = [len(row) for row in _split(lines[above - 1 : above + 1], delimiter)]
         above -= widths[0] == widths[-1]
     return delimiter, above
@@ -184,16 +184,16 @@ def _split(lines: Iterable[str], delimiter: str) -> list[list[str]]:
     reader = csv.reader(stripped, delimiter=delimiter, skipinitialspace=True)
     try:
         return [row for row in reader if row]
-    except csv.Error:  # a field that never ends
+    except csv.Error:  # an unclosed quote
         return [[]]
 
 
 def _delimiter(lines: Sequence[str], name: str) -> str:
-    """Return what splits the first lines into the same number of fields, the most of them."""
+    """Return the delimiter that splits the first lines into the largest constant number of fields."""
     best, widest = "", 1
     for delimiter in _DELIMITERS:
         if delimiter == " " and best:
-            break  # blanks divide fields only where nothing else does
+            break  # blanks are delimiters only if nothing else is
         widths = [len(row) for row in _split(lines, delimiter)]
         steady = sum(width == widths[0] for width in widths) * 2 > len(widths)
         if steady and widths[0] > widest:
@@ -214,7 +214,7 @@ def _shortened(text: str, most: int = 40) -> str:
 
 
 def _say_short_rows(lines: Any, above: int, delimiter: str, name: str, terminal: Terminal) -> None:
-    """Tell of rows that end early: what they lack counts as missing."""
+    """Report rows with too few fields, whose other values count as missing."""
     reader = csv.reader(itertools.islice(lines, above, None), delimiter=delimiter, skipinitialspace=True)
     width, short = 0, []
     for row in reader:
@@ -249,7 +249,7 @@ def _has_points(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _bad_row(message: str) -> str:
-    """Return the parser's complaint as a sentence."""
+    """Return the parser's error as a sentence."""
     words = message.split()
     if "Expected" in words and "saw" in words:
         expected, line = words[words.index("Expected") + 1], words[words.index("line") + 1].rstrip(",")
@@ -272,7 +272,7 @@ def _counts_rows(column: Any) -> bool:
 
 
 def split_target(table: Any, target: str, name: str, terminal: Terminal) -> tuple[Any, Any]:
-    """Return the other columns and the target, both without the rows that have none.
+    """Return the other columns and the target, both without rows whose target is missing.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def split_target(table: Any, target: str, name: str, terminal: Terminal) -> tupl
         table = table[known]  # the index still counts the rows of the file
     if table.shape[1] < 2:
         raise UserError(f"{name} has no column besides the target {target}.")
-    # True, false and a hole are objects; without the hole they are true and false again.
+    # Booleans with missing values are objects; without them they are booleans again.
     return table.drop(columns=target), table[target].infer_objects()
 
 

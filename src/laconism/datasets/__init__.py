@@ -1,9 +1,11 @@
-"""The papers' problems: seeded generators and loaders of published data.
+"""The data of the papers: seeded generators, and loaders of published data.
 
-- ``generators``: classification and regression problems of the papers; ``shapes``: spirals and crosses;
-  ``grids``: samples that are tables, and the mixture of The Elements of Statistical Learning.
-- ``loaders``: published data from files; ``repositories``: benchmark collections and gene expressions;
-  ``faces``: pairs of face images and their descriptors.
+- ``_generators``: classification and regression problems of the papers.
+- ``_shapes``: spirals and crosses.
+- ``_grids``: samples that are tables, and the mixture of The Elements of Statistical Learning.
+- ``_loaders``: published data from packages and files.
+- ``_repositories``: benchmark collections and gene expressions.
+- ``_faces``: pairs of face images and their descriptors.
 """
 
 from ._faces import load_lfw_pairs

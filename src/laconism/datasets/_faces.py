@@ -16,9 +16,9 @@ BLOCK_ROWS = 9
 BLOCK_COLUMNS = 7
 # Side of a block in pixels: these images are smaller than the paper's.
 BLOCK_SIDE = 6
-# Images that are described at a time: bounds the memory.
+# Images that are processed at a time, to bound the memory.
 _IMAGES_PER_BATCH = 500
-# Intensities from 0 to 1 that differ by less count as equal (the descriptors' published default).
+# Intensities in [0, 1] that differ by less count as equal (published default of the descriptors).
 _EQUAL_INTENSITIES = 0.01
 # Side of a patch, in pixels.
 _PATCH_PIXELS = 3
@@ -26,11 +26,12 @@ _PATCH_PIXELS = 3
 _TPLBP_RADIUS = 2
 # Radii of the two rings of FPLBP, in pixels.
 _FPLBP_RADII = (2, 3)
-# Patches from one to the one that it is compared with, along a ring of TPLBP.
+# Distance of two compared patches along a ring of TPLBP, in patches.
 _TPLBP_STEP = 5
-# The same of FPLBP, from the inner to the outer ring.
+# The same for FPLBP, from the inner to the outer ring.
 _FPLBP_STEP = 1
-# Of the mean variance, added to the covariance of the negative set: 36 pixels do not fill 256 bins.
+# Fraction of the mean variance that is added to the covariance of the negative set, which is singular:
+# a block of 36 pixels cannot fill 256 bins.
 _COVARIANCE_SHRINKAGE = 0.1
 
 Images = NDArray[np.float32]
@@ -41,19 +42,20 @@ Shift = tuple[int, int]
 def load_lfw_pairs(*, one_shot: int | None = None, per_fold: int | None = None) -> Bunch:
     """Load the pairs of Labeled Faces in the Wild as tables of distances: descriptors by blocks.
 
-    Needs the file ``lfw_pairs_62x47.npz``: :func:`find_data_file`. Every image is described by LBP
-    (uniform, 59 codes), CSLBP (16), TPLBP (256) and FPLBP (16), each counted in 63 blocks of the face; a
-    pair is the table of distances between the histograms of its two images, as in section 6.2 of [1]_.
-    Images are smaller than the paper's (62 x 47 pixels), so blocks are 6 x 6 pixels instead of 23 x 18.
-    Takes up to a minute. No image leaves this function.
+    Needs the file ``lfw_pairs_62x47.npz``; :func:`find_data_file` tells where to put it. Every image is
+    described by histograms of four descriptors, LBP (uniform, 59 codes), CSLBP (16), TPLBP (256) and
+    FPLBP (16), in 63 blocks of the face. A pair is the table of distances between the histograms of its
+    two images, as in section 6.2 of [1]_. The images are smaller than the paper's (62 x 47 pixels), so
+    blocks are 6 x 6 pixels instead of 23 x 18. Takes up to a minute. The images themselves are not
+    returned.
 
     Parameters
     ----------
     one_shot : int or None, default=None
         A fold whose images are the negative set of the one-shot similarity [2]_, which adds eight rows
-        to the tables. Pairs of that fold should not be used for anything else.
+        to the tables. Do not train or test on pairs of that fold. ``None`` leaves it out.
     per_fold : int or None, default=None
-        The number of pairs of each fold, at even steps; ``None`` is all of them, 600.
+        The number of pairs of each fold, evenly spaced; ``None`` is all 600.
 
     Returns
     -------
@@ -137,14 +139,14 @@ def pair_tables(
 def _one_shot(
     left: NDArray[np.float32], right: NDArray[np.float32], negative: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return how much each of a pair looks like the other rather than like the negative set, by LDA."""
+    """Return the one-shot similarities: each of a pair against the negative set, by LDA."""
     mean = negative.mean(axis=0)
     centred = negative - mean
     covariance = (centred.T @ centred / len(negative)).astype(np.float64)
     size = len(covariance)
     covariance += (_COVARIANCE_SHRINKAGE * np.trace(covariance) / size + 1e-12) * np.eye(size)
     root = np.linalg.inv(np.linalg.cholesky(covariance))
-    x, y = (((side - mean) @ root.T) for side in (left, right))  # white, and the negative mean at zero
+    x, y = (((side - mean) @ root.T) for side in (left, right))  # whitened, negative mean at zero
     # The discriminant of {x} against the negative set, at y, and of {y} at x; their mean.
     return np.asarray((x * y - (x**2 + y**2) / 4).sum(axis=1), dtype=np.float32)
 

@@ -29,9 +29,9 @@ def make_ripley(n_samples: int = 250, random_state: Seed = None) -> tuple[Floats
     """Draw from the density of Ripley's synthetic problem.
 
     Two classes in the plane, each an equal mixture of two round Gaussians of variance 0.03: class 0
-    around (-0.7, 0.3) and (0.3, 0.3), class 1 around (-0.3, 0.7) and (0.4, 0.7) [1]_. The best
-    possible error is 8.9 %; the 8 % that is often quoted is the error of the best rule on the
-    published 1000 test points. Table 1 of [2]_ uses the published draw: :func:`load_ripley`.
+    around (-0.7, 0.3) and (0.3, 0.3), class 1 around (-0.3, 0.7) and (0.4, 0.7) [1]_. The Bayes
+    error is 8.9 %; the 8 % that is often quoted is the error of the Bayes rule on the 1000 published
+    test points. Table 1 of [2]_ uses the published draw: :func:`load_ripley`.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def make_gaussian_classes(
     """Draw two Gaussian classes that differ in their first two features only.
 
     Class 1 has mean (1/√2, 1/√2, 0, ..., 0), class 0 the opposite, both the identity covariance, so
-    the best possible error is Φ(-1) = 0.1587 whatever the number of features. Section 4.1 of [1]_
-    and figure 1 of [2]_ follow the error as features of pure noise are added.
+    the Bayes error is Φ(-1) = 0.1587 for any number of features. Section 4.1 of [1]_ and figure 1 of
+    [2]_ show the error as features of pure noise are added.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def make_tibshirani(
         "few" is (3, 1.5, 0, 0, 2, 0, 0, 0), example 1 of [1]_; "dense" is 0.85 eight times,
         example 2; "one" is (5, 0, 0, 0, 0, 0, 0, 0), example 3.
     sigma : float or None, default=None
-        Standard deviation of the noise; None takes the published one: 2 for "one", otherwise 3.
+        Standard deviation of the noise; None uses the published one: 2 for "one", otherwise 3.
     rho : float, default=0.5
         Correlation of neighbouring features, between -1 and 1.
     random_state : int, Generator or None, default=None
@@ -181,10 +181,10 @@ def make_tibshirani(
 def make_sinc(
     n_samples: int = 50, noise: float = 0.1, random_state: Seed = None
 ) -> tuple[Floats, Floats]:
-    """Draw noisy values of sin(x) / x at random places between -10 and 10.
+    """Draw noisy values of sin(x) / x at random points between -10 and 10.
 
-    The kernel regression example of figure 1 (b) and table 2 of [1]_, after [2]_. The truth is
-    ``np.sinc(X / np.pi)``; ``noise=0`` returns it.
+    The kernel regression example of figure 1 (b) and table 2 of [1]_, after [2]_. The true function is
+    ``np.sinc(X / np.pi)``; ``noise=0`` returns its values.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def make_sinc(
     Returns
     -------
     X : ndarray of shape (n_samples, 1)
-        The places, uniform on [-10, 10).
+        The points, uniform on [-10, 10).
     y : ndarray of shape (n_samples,)
         The noisy values.
 
@@ -231,9 +231,8 @@ def make_sparse_regression(
     """Draw a linear regression problem with more features than observations, few of them relevant.
 
     y = X coef + noise N(0, 1). Relevant features are placed at random; each coefficient has a
-    random sign and a magnitude uniform on [1, 3), so that none is hidden by noise of the default
-    size. Rows of X are Gaussian with unit variances and correlation ``rho**abs(i - j)``, drawn in
-    time and memory proportional to the size of X.
+    random sign and a magnitude uniform on [1, 3). Rows of X are Gaussian with unit variances and
+    correlation ``rho**abs(i - j)``, drawn in time and memory proportional to the size of X.
 
     Parameters
     ----------
@@ -287,8 +286,8 @@ def make_sparse_classification(
     y = 1 where X coef + N(0, 1) > 0, the latent variables of eq. (3) of [1]_. Relevant features
     are placed at random; each coefficient is ``weight`` with a random sign. Rows of X are Gaussian
     with unit variances and correlation ``rho**abs(i - j)``, drawn in time and memory proportional
-    to the size of X. With 50 features, ``weight=3`` and 2 to 50 of them relevant these are the cells
-    of figure 3 of [2]_, but for signs and places, which no method there notices.
+    to the size of X. With 50 features, 2 to 50 of them relevant, and ``weight=3`` these are the
+    problems of figure 3 of [2]_, up to the signs and the order of the features.
 
     Parameters
     ----------
@@ -310,7 +309,7 @@ def make_sparse_classification(
     X : ndarray of shape (n_samples, n_features)
         The design.
     y : ndarray of shape (n_samples,)
-        The classes, 0 or 1; not balanced by force.
+        The classes, 0 or 1; their numbers are random.
     coef : ndarray of shape (n_features,)
         The true coefficients.
 

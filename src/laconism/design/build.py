@@ -1,4 +1,4 @@
-"""From a basis and rows to the design that suits them."""
+"""From a basis and rows to a dense, sparse or factored design."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .dense import DenseDesign
 from .factored import FactoredDesign
 from .sparse import SparseDesign
 
-# Matrices of at least this many entries are centred only if it is needed for accuracy,
+# Matrices of at least this many entries are centred only if accuracy needs it,
 _MIN_ENTRIES_LEFT_UNCENTRED = 1_000_000
 # which is where a squared mean exceeds this many variances.
 _MAX_SQUARED_MEAN_PER_VARIANCE = 100.0
 
 
 class Built(NamedTuple):
-    """A design, its basis, the centre taken from its columns, and what a person should know."""
+    """A design, its basis, the centre subtracted from its columns, and a note for the user."""
 
     design: Design
     basis: Basis
     centre: Array
     note: str = ""
-    chosen: bool = False  # whether the columns are a chosen few of those that there could be
+    chosen: bool = False  # whether the columns are a subset of all possible ones
     pivots: Index | None = None  # columns that span the others, where they are known
 
     def keep(self, active: Index) -> Built:
@@ -39,9 +39,9 @@ class Built(NamedTuple):
 
 
 class _Recent:
-    """A function of an index that evaluates only the columns it was not just asked for.
+    """A function of an index that caches the columns of the last call.
 
-    A working set changes by a few columns at a time.
+    A working set changes by a few columns at a time, and only new columns are evaluated.
     """
 
     def __init__(self, evaluate: Callable[[Index], Array]) -> None:
@@ -61,7 +61,7 @@ class _Recent:
             Phi[:, old] = columns[:, place[old]]
             if not old.all():
                 Phi[:, ~old] = self.evaluate(index[~old])
-        if index.size > 1:  # one column is looked at in passing, and the working set asked for again
+        if index.size > 1:  # a single column must not replace a working set
             self._last = (index, Phi)
         return Phi
 
@@ -81,10 +81,10 @@ def build_design(
         The training rows.
     weight : ndarray of shape (n,)
     centre : bool
-        Whether to take the weighted mean from each column. A free intercept does not notice, and near
-        the data nothing cancels. (Sparse columns are left as they are.)
+        Whether to subtract the weighted mean from each column, for accuracy. With a free intercept the
+        model is the same. Sparse columns are not centred.
     tol, max_rank : float, int
-        Of the factorisation of a kernel matrix.
+        Tolerance and largest rank of the factorisation of a kernel matrix.
     """
     factors = basis.factors(tol=tol, max_rank=max_rank)
     if factors is None:
@@ -97,7 +97,7 @@ def build_design(
         whole = _whole(basis.keep(np.sort(factors.pivots)), X, weight, centre)
         return whole._replace(note=note, chosen=True, pivots=np.arange(max_rank))
     G, C = factors.G, factors.C
-    if 2 * C.shape[0] >= C.shape[1]:  # the columns are no larger than both factors, and exact
+    if 2 * C.shape[0] >= C.shape[1]:  # the exact columns take no more memory than both factors
         return _whole(basis, X, weight, centre)._replace(pivots=factors.pivots)
     share = weight / weight.sum()
 
@@ -115,7 +115,7 @@ def build_design(
 
 
 def _near_centre(Phi: Array) -> bool:
-    """Whether no column of a sample is far from zero, in its own deviations."""
+    """Whether the means of a sample of columns are small compared with their deviations."""
     return bool((Phi.mean(axis=0) ** 2 <= _MAX_SQUARED_MEAN_PER_VARIANCE * Phi.var(axis=0)).all())
 
 
@@ -131,10 +131,10 @@ def _whole(basis: Basis, X: Any, weight: Array, centre: bool) -> Built:
     if not centre:
         return Built(design, basis, nothing)
     if Phi.size >= _MIN_ENTRIES_LEFT_UNCENTRED and _near_centre(Phi[:: max(1, Phi.shape[0] // 1000)]):
-        return Built(design, basis, nothing)  # a copy would cost more than the few digits it saves
+        return Built(design, basis, nothing)  # a centred copy is not worth its cost
     middle = design.rmatvec(weight) / weight.sum()
     centred = Phi - middle.astype(Phi.dtype)
-    # What is left of a constant column is rounding.
+    # A constant column is only rounding after centring.
     noise = 8 * np.finfo(Phi.dtype).eps * np.abs(middle)
     centred[:, np.maximum(centred.max(axis=0), -centred.min(axis=0)) <= noise] = 0.0
     return Built(DenseDesign(centred), basis, middle)

@@ -23,8 +23,8 @@ _CACHED_ENTRIES = 1 << 16
 class DenseDesign:
     """A dense matrix behind the design interface.
 
-    A float32 matrix stays one. Its sums are carried in double precision chunk by chunk, and a small
-    part of its columns, where the weights are settled, becomes double.
+    A float32 matrix stays float32. Its products are computed in double precision, chunk by chunk, and a
+    small subset of its columns is converted to double.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class DenseDesign:
 
     @classmethod
     def knowing(cls, matrix: Array, r: Array, gram: Array) -> Self:
-        """Return the design of a matrix whose ``gram(r)`` somebody has already made."""
+        """Return the design of a matrix whose ``gram(r)`` is known."""
         return cls(matrix, GramMemory((r, gram)))
 
     @property
@@ -113,14 +113,14 @@ class DenseDesign:
         return Compressed(half[:, None] * self.matrix, (half * z.T).T, half, None)
 
     def outer(self, variance: Array) -> None:
-        """Return nothing: from dense rows it is made as it is needed."""
+        """Return None: for dense rows it is not cheaper than :meth:`compress`."""
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""
         return DenseDesign(self.matrix[index])
 
     def share(self) -> Design:
-        """Return the same matrix with a memory of its own."""
+        """Return the same matrix with an independent cache."""
         return DenseDesign(self.matrix, self._memory.share())
 
     def keep(self, active: Index) -> Design:
@@ -129,6 +129,6 @@ class DenseDesign:
             return self
         few = 2 * active.size <= self.matrix.shape[1]
         part = np.empty((self.matrix.shape[0], active.size), np.float64 if few else self.matrix.dtype)
-        for rows in self._slices():  # a chunk at a time: each row comes from memory once
+        for rows in self._slices():  # in chunks, so that each row is read from memory once
             part[rows] = self.matrix[rows, active]
         return DenseDesign(part, self._memory.keep(active))

@@ -1,4 +1,4 @@
-"""The factored design: all columns of a kernel matrix, and never the matrix."""
+"""The factored design: a kernel matrix by its low-rank factors, never formed."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class _Span:
 class FactoredDesign:
     r"""Columns :math:`\Phi \approx G^T C` of low rank, with the exact ones at hand.
 
-    What touches all columns goes through the factors, in :math:`O((n + p)r)` time and memory.
-    What concerns few of them is done on those columns themselves, evaluated afresh: so the factors
-    only ever choose, and the weights of a sparse model do not know of them.
+    Operations on all columns use the factors, in :math:`O((n + p)r)` time and memory. Few columns are
+    evaluated exactly. So the approximation affects only which columns are selected: the weights of a
+    sparse model are exact.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class FactoredDesign:
     exact : callable
         ``exact(index)`` returns these columns themselves, of shape (n, len(index)).
     index : ndarray of shape (p,), optional
-        What ``exact`` calls each column.
+        The index of each column in ``exact``.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class FactoredDesign:
         if _all_equal(r):
             # Equal weights, as of a regression or of balanced classes in an empty model.
             return float(r[0]) * self._lengths**2
-        half = self.G * np.sqrt(r).astype(self.G.dtype)  # a product with itself takes half the time
+        half = self.G * np.sqrt(r).astype(self.G.dtype)  # a symmetric product takes half the time
         return self._diagonal(half @ half.T)
 
     def _diagonal(self, M: Array) -> Array:
@@ -120,8 +120,9 @@ class FactoredDesign:
     def compress(self, r: Array, z: Array) -> Compressed:
         """Return the problem projected onto the span of the factor and the constant.
 
-        With :math:`R^{1/2}Q = UL^T`, so that ``U`` is orthonormal and of the span: through
-        :math:`Q^TRQ = LL^T`, or by reflections where rows of next to no weight cost too many digits.
+        With :math:`R^{1/2}Q = UL^T`, where ``U`` is orthonormal. ``L`` comes from the Cholesky factor
+        of :math:`Q^TRQ = LL^T`, or from a QR decomposition where rows of very small weight make that
+        inaccurate.
         """
         Q, half = self._span.orthogonal[0], np.sqrt(r)
         root = Triangle.exact(DenseDesign(Q).gram(r))
@@ -133,7 +134,7 @@ class FactoredDesign:
         return Compressed(T, t, one, lambda: root.solve((half[:, None] * Q).T).T)
 
     def outer(self, variance: Array) -> None:
-        """Return nothing: the compressed problem has fewer rows."""
+        """Return None: the compressed problem has fewer rows."""
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""
@@ -143,8 +144,8 @@ class FactoredDesign:
         )
 
     def share(self) -> Design:
-        """Return the same factors, and what was computed from them, with a memory of its own."""
-        self._lengths.setflags(write=False)  # computed here, once, for all who share them
+        """Return the same factors, and what was computed from them, with an independent cache."""
+        self._lengths.setflags(write=False)  # computed once and shared
         twin = copy(self)
         twin.exact = copy(self.exact)
         return twin
@@ -156,7 +157,7 @@ class FactoredDesign:
         if active.size < self.height:
             return DenseDesign(self.exact(self.index[active]))
         C, index = self.C[:, active], self.index[active]
-        used = C.any(axis=1)  # factors of features by themselves speak for no others
+        used = C.any(axis=1)  # with per-feature kernels, factors of dropped features are unused
         if used.all():
             return FactoredDesign(self.G, C, self.exact, index, self._span)
         return FactoredDesign(self.G[used], C[used], self.exact, index)

@@ -13,9 +13,9 @@ from .._protocols import Array, Compressed, Design, Index
 from ._memory import GramMemory
 from .dense import DenseDesign, is_everything
 
-# A subset of the columns is made dense from this fraction of entries that are not zero on,
+# A subset of the columns is made dense if at least this fraction of its entries is not zero,
 _MIN_DENSE_FRACTION = 0.1
-# if it has no more entries than this.
+# and if it has no more entries than this.
 _MAX_DENSE_ENTRIES = 1 << 24
 # Columns with more than this fraction of entries that are not zero are multiplied as dense ones.
 _FREQUENT_FRACTION = 0.05
@@ -24,7 +24,7 @@ _DENSE_RELATIVE_COST = 0.02
 
 
 def _with(matrix: Any, data: Array) -> Any:
-    """Return a sparse matrix of the same pattern, which scipy need not check again."""
+    """Return a sparse matrix with the same pattern, without scipy's checks."""
     twin = copy(matrix)
     twin.data = data
     return twin
@@ -41,8 +41,8 @@ def _outer(often: tuple[Array, Array], rarely: tuple[Array, Any], variance: Arra
 class SparseDesign:
     """A sparse matrix behind the design interface.
 
-    Columns are not centred, which would fill them; a free intercept is eliminated all the same, in
-    the normal equations.
+    Columns are not centred, since that would make them dense. A free intercept is eliminated in the
+    normal equations instead.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class SparseDesign:
 
     def __init__(self, matrix: Any, memory: GramMemory | None = None) -> None:
         self._memory = memory or GramMemory()
-        self._outer_memory = GramMemory()  # one variance for all weights is a multiple of another
+        self._outer_memory = GramMemory()  # with equal variances the matrix only changes by a factor
         self.by_row = csr_array(matrix)
         self.by_column = csc_array(matrix)
 
@@ -101,26 +101,26 @@ class SparseDesign:
     def _gram(self, r: Array) -> Array:
         rows = self.by_row
         weighted = _with(rows, rows.data * np.repeat(r, np.diff(rows.indptr)))
-        # The transpose of columns is stored by rows as well: a product without a conversion.
+        # The transpose of a CSC matrix is CSR: the product needs no conversion.
         return np.asarray((self.by_column.T @ weighted).toarray(), dtype=float)
 
     def compress(self, r: Array, z: Array) -> Compressed:
-        """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``, dense: this is for few rows."""
+        """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1`` as dense arrays, for few rows."""
         half = np.sqrt(r)
         T = np.asarray(half[:, None] * self.by_row.toarray(), dtype=float)
         return Compressed(T, (half * z.T).T, half, None)
 
     def outer(self, variance: Array) -> Array | None:
-        """Return ``Phi diag(variance) Phi'``, unless dense rows would make it sooner.
+        """Return ``Phi diag(variance) Phi'``, or None if a dense product is faster.
 
-        Words that are in many rows are dense columns, and would be most of the work of a sparse product.
+        Columns with many entries are multiplied as dense ones: they would dominate a sparse product.
         """
         often, rarely, cheap = self._by_frequency
         return self._outer_memory(variance, lambda: _outer(often, rarely, variance)) if cheap else None
 
     @cached_property
     def _by_frequency(self) -> tuple[Any, Any, bool]:
-        """The columns that many rows have, dense; the others; whether their product is cheap."""
+        """Columns with many entries, dense; the other columns; whether their product is cheap."""
         (n, p), counts = self.shape, np.diff(self.by_column.indptr)
         often = counts > _FREQUENT_FRACTION * n
         steps = float(np.sum(counts[~often].astype(float) ** 2))
@@ -133,8 +133,8 @@ class SparseDesign:
         return SparseDesign(self.by_row[index])
 
     def share(self) -> Design:
-        """Return the same matrix with a memory of its own."""
-        twin = copy(self)  # converting it again would cost as much as ten gradients
+        """Return the same matrix with an independent cache."""
+        twin = copy(self)  # converting the matrix again would be slow
         twin._memory, twin._outer_memory = self._memory.share(), self._outer_memory.share()
         return twin
 

@@ -4,10 +4,11 @@
 - ``band``: mean and error band of a regressor of one feature.
 - ``calibration``: predicted probabilities or intervals against what was observed.
 - ``convergence``: the objective and the number of kept columns over the iterations.
-- ``path``: score and size of the candidates of a search; ``projection``: those of the flagship's path.
+- ``path``: score and size of the candidates of a search.
+- ``projection``: loss and size of the models on the path of a Laconic model.
 - ``relevance``, ``image``, ``grid``: weights of features, of pixels, and of the modes of a grid.
 - ``priors``: penalties and shrinkage rules of priors.
-- ``draw``: colours, axes and names that all displays share.
+- ``_draw``: colours, axes and names that all displays share.
 """
 
 from .band import RegressionBandDisplay

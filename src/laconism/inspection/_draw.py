@@ -1,4 +1,4 @@
-"""What all Displays share: the place to draw, and looks that survive a grey printer."""
+"""What all displays share: axes, names, and a style that is legible in black and white."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._protocols import Array
 
-# A dark and a darker warm tone: as grey they are 0.2 and 0.4, and lines differ in style as well.
+# The two tones differ in grey as well, and lines also differ in style.
 FIRST = "#08306b"
 SECOND = "#a04a00"
-# Of bars, whose edge is the first.
+# Fill of bars; their edge has the first colour.
 FILL = "#8fb4d9"
-# What is drawn to compare with: references, choices, tolerances.
+# Colour of references, choices and tolerances.
 ASIDE = "#707070"
 STYLES = ("solid", "dashed", "dashdot", "dotted")
-# Characters of a name in a picture; a longer name is shortened in its middle.
+# A name with more characters is shortened in its middle.
 _MAX_NAME_CHARACTERS = 32
 # Characters that a shortened name keeps of its end.
 _NAME_END_CHARACTERS = 12
@@ -27,7 +27,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 
 def new_axes(ax: Any, owner: Any, size: tuple[float, float] = (6.0, 4.0)) -> Any:
-    """Return ``ax``, or the axes of a new figure for None; matplotlib is needed from here on."""
+    """Return ``ax``, or the axes of a new figure if it is None."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -39,13 +39,13 @@ def new_axes(ax: Any, owner: Any, size: tuple[float, float] = (6.0, 4.0)) -> Any
 
 
 def panels(ax: Any, *places: tuple[float, float, float, float]) -> list[Any]:
-    """Divide axes into several, at (left, bottom, width, height) as parts of theirs."""
+    """Divide axes into panels, each at (left, bottom, width, height) in fractions of the axes."""
     ax.set_axis_off()
     return [_light(ax.inset_axes(place)) for place in places]
 
 
 def legend(ax: Any, **where: Any) -> Any:
-    """Return the legend of axes, without a frame; on a dark figure on paper of its own."""
+    """Return the legend of axes, without a frame; on a dark figure with a white background."""
     if not _is_dark(ax.figure):
         return ax.legend(**where, frameon=False)
     drawn = ax.legend(**where, facecolor="white", edgecolor="none", framealpha=1, labelcolor="black")
@@ -54,12 +54,12 @@ def legend(ax: Any, **where: Any) -> Any:
 
 
 def legend_below(ax: Any, room: float, columns: int) -> Any:
-    """Draw the legend so far below the axes: there it covers nothing that is drawn."""
+    """Draw the legend below the axes, where it covers nothing; ``room`` is the distance."""
     return legend(ax, loc="upper center", bbox_to_anchor=(0.5, -room), ncols=columns)
 
 
 def _light(ax: Any) -> Any:
-    """Return the axes, white where they were dark: what is drawn is dark, to survive a grey printer."""
+    """Return the axes, white if they were dark, since all marks and lines are dark."""
     if _is_dark(ax):
         ax.set_facecolor("white")
     return ax
@@ -70,7 +70,7 @@ def _is_dark(place: Any) -> bool:
 
 
 def brief(name: Any) -> str:
-    """Return a name that leaves room for the picture: of a long one the beginning and the end."""
+    """Return a name for the figure; of a long one the beginning and the end."""
     text = str(name)
     if len(text) <= _MAX_NAME_CHARACTERS:
         return text
@@ -79,25 +79,25 @@ def brief(name: Any) -> str:
 
 
 def unwrap(estimator: Any) -> Any:
-    """Return the fitted model that a search ended with, or the fitted estimator itself."""
+    """Return the best estimator of a search, or the fitted estimator itself."""
     check_is_fitted(estimator)
     return unwrap(estimator.best_estimator_) if hasattr(estimator, "best_estimator_") else estimator
 
 
 def last_step(estimator: Any) -> Any:
-    """Return the fitted model that is behind pipelines and searches."""
+    """Return the fitted model inside pipelines and searches."""
     estimator = unwrap(estimator)
     return last_step(estimator[-1]) if isinstance(estimator, Pipeline) else estimator
 
 
 def need(holds: bool, owner: type, what: str, estimator: Any) -> None:
-    """Raise a sentence unless the estimator is of the kind that this Display draws."""
+    """Raise unless the estimator is of the kind that this display draws."""
     if not holds:
         raise TypeError(f"{owner.__name__} needs {what}, got {type(estimator).__name__}.")
 
 
 def one_of(outputs: Any, output: int) -> Any:
-    """Return what one of several outputs has, or say how many there are."""
+    """Return one of several outputs, or raise if there is no such output."""
     if not 0 <= output < len(outputs):
         raise ValueError(f"output must be one of 0 to {len(outputs) - 1}, got {output!r}.")
     return outputs[output]
@@ -113,7 +113,7 @@ def style(k: int) -> dict[str, Any]:
 
 
 def names_of_features(estimator: Any, given: Sequence[str] | None, count: int) -> list[str]:
-    """Return the names that were given, else those that the last step has seen, else numbers."""
+    """Return the given names, else those that the last step was fitted with, else numbers."""
     names: Any = given
     if names is None and isinstance(estimator, Pipeline) and len(estimator) > 1:
         before = estimator[:-1]
@@ -129,7 +129,7 @@ def names_of_features(estimator: Any, given: Sequence[str] | None, count: int) -
 
 
 def original_rows(estimator: Any, rows: Array | None) -> Array | None:
-    """Return kept rows in the coordinates of the data, None where a step cannot be undone."""
+    """Return kept rows in the coordinates of the data, None if a step has no inverse."""
     if not isinstance(estimator, Pipeline) or rows is None or len(estimator) == 1:
         return rows
     before = estimator[:-1]
@@ -137,7 +137,7 @@ def original_rows(estimator: Any, rows: Array | None) -> Array | None:
 
 
 def kept(model: Any) -> str:
-    """Return how much a model keeps, as a title."""
+    """Return the number of kept columns of a model, as a title."""
     if not hasattr(model, "n_relevant_"):
         return type(model).__name__
     kind = "feature" if getattr(model, "kernel", None) is None else "kernel"

@@ -1,4 +1,4 @@
-"""What a regressor of one feature predicts, and how sure it is."""
+"""Predictive mean and error band of a regressor of one feature."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _BAND_DEVIATIONS = 2.0
 
 
 class RegressionBandDisplay:
-    """Mean and two standard deviations of a regressor of one feature, its relevance vectors marked.
+    """Predictive mean and two standard deviations of a regressor of one feature.
 
-    Use :meth:`from_estimator` to create one. The band is that of a new observation: the doubt about the
-    function and the noise.
+    Use :meth:`from_estimator` to create one. The band is for a new observation: its variance is that of
+    the function plus that of the noise. Relevance vectors are marked with squares.
 
     Parameters
     ----------
     x : ndarray of shape (n_points,)
-        Where the band is drawn.
+        Points at which the band is drawn.
     mean, std : ndarray of shape (n_points,)
-        Mean and standard deviation there.
+        Predictive mean and standard deviation at these points.
     X : ndarray of shape (n_samples,) or None, default=None
         Observations to draw.
     y : ndarray of shape (n_samples,) or None, default=None
@@ -43,7 +43,7 @@ class RegressionBandDisplay:
     relevance : ndarray of shape (n_relevant,) or None, default=None
         Values of the feature at the kept rows.
     relevance_y : ndarray of shape (n_relevant,) or None, default=None
-        Where their squares are drawn; None is on the mean.
+        Vertical position of their squares; None puts them on the mean.
     feature_name : str, default="feature 0"
         Label of the horizontal axis.
     title : str, default=""
@@ -115,15 +115,15 @@ class RegressionBandDisplay:
         estimator : regressor with ``predict_dist``, or Pipeline ending in one
             Fitted on one feature.
         X : array-like or data frame of shape (n_samples, 1)
-            Observations; they set the range.
+            Observations, which determine the range of the band.
         y : array-like of shape (n_samples,) or None, default=None
             Their targets; None draws no points.
         margin : float, default=0.08
-            Room on both sides, as a share of the range: beyond the data bands may widen.
+            Margin on both sides, as a fraction of the range of the data.
         n_points : int, default=400
-            Points of the band.
+            Number of points of the band.
         feature_name : str or None, default=None
-            Label of the axis; None takes the column of ``X``.
+            Label of the axis; None uses the column name of ``X``.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a new figure.
 

@@ -1,4 +1,4 @@
-"""What a classifier says about the plane."""
+"""Probabilities and decision boundary of a classifier of two features."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from .._protocols import Array
 from ._draw import brief, kept, last_step, legend_below, new_axes, original_rows, unwrap
 
-# Squares are the relevance vectors'; hollow and filled marks stay apart without colour too.
+# Squares are reserved for relevance vectors; hollow and filled marks differ without colour too.
 _MARKERS = ("o", "^", "D", "v", "P", "X", "<", ">")
-# Pale, so that points stand out; dark enough towards class 1 to tell the sides apart in grey.
+# Pale, so that points stand out, but the two sides differ in grey as well.
 _SHADES = ("#fbe3c4", "#eceff2", "#8fb4d9")
 _REGIONS = ("#fbe3c4", "#bcd4ea", "#d5e8cf", "#e8d3e6", "#f2f0b6", "#d9d9d9", "#f6c9c9", "#c4e8e4")
 _POINTS = ("#a04a00", "#08306b", "#1b5e20", "#6a1b6a", "#6b6500", "#303030", "#8b1a1a", "#00585a")
@@ -20,11 +20,11 @@ _WIDTHS = {"solid": 1.8, "dashed": 1.0}
 
 
 class BoundaryDisplay:
-    """Probabilities, boundary and relevance vectors of a classifier of two features.
+    """Probabilities, decision boundary and relevance vectors of a classifier of two features.
 
-    Use :meth:`from_estimator` to create one. With two classes the shade is the integrated
-    probability of the second, the solid line is probability 0.5 and the dashed lines 0.1 and 0.9;
-    with more, each region has the colour of its most probable class.
+    Use :meth:`from_estimator` to create one. With two classes the shade is the predictive probability
+    of the second; the solid line is at probability 0.5, the dashed lines at 0.1 and 0.9. With more
+    classes each region has the colour of its most probable class.
 
     Parameters
     ----------
@@ -52,8 +52,7 @@ class BoundaryDisplay:
     surface_ : matplotlib QuadMesh
         The shade.
     boundaries_ : list of matplotlib ContourSet or None
-        The lines: probability 0.1, 0.5 and 0.9, or one per class; None for a line that the grid does
-        not reach.
+        The lines at probability 0.1, 0.5 and 0.9, or one per class; None for a line outside the grid.
     points_ : list of matplotlib PathCollection
         The points, one collection per class.
     squares_ : matplotlib PathCollection or None
@@ -116,7 +115,7 @@ class BoundaryDisplay:
         estimator : classifier or Pipeline ending in one
             Fitted on two features, with ``predict_proba``.
         X : array-like or data frame of shape (n_samples, 2)
-            Points to draw; they set the range.
+            Points to draw, which determine the range of the grid.
         y : array-like of shape (n_samples,) or None, default=None
             Their classes.
         ax : matplotlib Axes or None, default=None
@@ -124,9 +123,9 @@ class BoundaryDisplay:
         grid_resolution : int, default=200
             Points of the grid along each axis.
         margin : float, default=0.08
-            Room around the data, as a share of its range.
+            Margin around the data, as a fraction of its range.
         feature_names : sequence of two str or None, default=None
-            Labels of the axes; None takes the columns of ``X``, else the names seen in ``fit``.
+            Labels of the axes; None uses the column names of ``X``, else the names seen in ``fit``.
         class_names : sequence of str or None, default=None
             Names for ``estimator.classes_`` in the legend.
 
@@ -154,7 +153,7 @@ class BoundaryDisplay:
         columns = list(X.columns) if hasattr(X, "columns") else None
         grid: Any = np.column_stack([xx0.ravel(), xx1.ravel()])
         if columns is not None and hasattr(estimator, "feature_names_in_"):
-            # The same kind of frame as the data, so that the names agree with those seen in fit.
+            # A data frame like X, so that the names agree with those seen in fit.
             grid = type(X)(dict(zip(columns, grid.T, strict=True)))
         response = np.asarray(estimator.predict_proba(grid))
         if feature_names is None:
@@ -290,7 +289,7 @@ class BoundaryDisplay:
 
 
 def _codes(y: Any, classes: Any, count: int) -> Any:
-    """Return the place of each label among the classes of the model."""
+    """Return the index of each label among the classes of the model."""
     labels = np.asarray(y)
     if labels.shape != (count,):
         raise ValueError(

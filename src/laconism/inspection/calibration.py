@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say, and how many observations say so."""
+"""Calibration: predicted probabilities against observed frequencies."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from .._component import is_count
 from .._protocols import Array, Index
 from ._draw import ASIDE, FIRST, brief, last_step, legend_below, need, new_axes, panels
 
-# Two standard deviations of a normal distribution: the error bars of everything here.
+# Two standard deviations of a normal distribution: the coverage of the error bars.
 _ERROR_BAR_COVERAGE = 0.9545
 
 
 class CalibrationDisplay:
-    """How often what was predicted happened, with the number of observations behind each point.
+    """Observed frequency against predicted probability, with the number of observations in each bin.
 
-    Use :meth:`from_estimator` or :meth:`from_predictions` to create one. Bars are intervals of 95 % for
-    the true frequency (Clopper and Pearson), so a point off the diagonal whose bar touches it says
-    nothing. The lower panel has the number of observations in each bin.
+    Use :meth:`from_estimator` or :meth:`from_predictions` to create one. Bars are 95 % confidence
+    intervals of the frequency (Clopper and Pearson): a point whose bar touches the diagonal is
+    compatible with a calibrated model. The lower panel shows the number of observations in each bin.
 
     Parameters
     ----------
     edges : ndarray of shape (n_bins + 1,)
-        The bins of the predicted probability.
+        Edges of the bins of the predicted probability.
     predicted : ndarray of shape (n_bins,)
         Mean prediction in each bin; nan where there is none.
     observed : ndarray of shape (n_bins,)
-        Share of the positive class in each bin; nan where there is none.
+        Frequency of the positive class in each bin; nan where there is none.
     interval : ndarray of shape (2, n_bins)
-        Lower and upper end of the interval of the frequency.
+        Lower and upper end of the confidence interval of the frequency.
     counts : ndarray of shape (n_bins,)
         Number of observations in each bin.
     name : str, default=""
         Title of the upper axes.
     positive : str, default="1"
-        Name of the class whose probability it is.
+        Name of the class whose probability is shown.
 
     Attributes
     ----------
@@ -85,20 +85,20 @@ class CalibrationDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, n_bins: int = 10, pos_label: Any = None, ax: Any = None
     ) -> Self:
-        """Compare the probabilities of a fitted classifier with what happened, and draw it.
+        """Draw the calibration of a fitted classifier on new data.
 
         Parameters
         ----------
         estimator : classifier or Pipeline ending in one
             With ``predict_proba``.
         X : array-like of shape (n_samples, n_features)
-            Data that the classifier has not seen.
+            Data that the classifier was not fitted to.
         y : array-like of shape (n_samples,)
             Their classes.
         n_bins : int, default=10
             Bins of equal width.
         pos_label : object, default=None
-            The class whose probability is shown; None is the second of two.
+            The class whose probability is shown; None is the second of two classes.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a new figure.
 
@@ -133,18 +133,18 @@ class CalibrationDisplay:
         name: str = "",
         ax: Any = None,
     ) -> Self:
-        """Compare probabilities with what happened, and draw it.
+        """Draw the calibration of predicted probabilities.
 
         Parameters
         ----------
         y_true : array-like of shape (n_samples,)
-            What happened.
+            The true classes.
         y_prob : array-like of shape (n_samples,)
             Probabilities of ``pos_label``.
         n_bins : int, default=10
             Bins of equal width.
         pos_label : object, default=1
-            The class whose probability it is.
+            The class whose probability is given.
         name : str, default=""
             Title of the upper axes.
         ax : matplotlib Axes or None, default=None
@@ -212,13 +212,13 @@ class CalibrationDisplay:
         self.bars_ = self.counts_ax_.bar(
             middle, self.counts, 0.9 * width, color="#bcd4ea", edgecolor=FIRST, linewidth=0.8
         )
-        if len(self.counts) <= 12:  # more numbers would run into each other
+        if len(self.counts) <= 12:  # more numbers would overlap
             self.counts_ax_.bar_label(self.bars_, fontsize="small", padding=1, color="black")
             self.counts_ax_.margins(y=0.25)
         self.ax_.set(ylabel=f"frequency of {brief(self.positive)}", title=self.name, xlim=(0, 1))
         self.ax_.set_ylim(-0.02, 1.02)
         self.ax_.tick_params(labelbottom=False)
-        # Between the panels: an interval may be anywhere inside of them.
+        # Between the panels, where it covers no interval.
         legend_below(self.ax_, 0.01, 2)
         self.counts_ax_.set(xlabel=f"predicted probability of {brief(self.positive)}", xlim=(0, 1))
         self.counts_ax_.set_ylabel("observations")

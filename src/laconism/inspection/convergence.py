@@ -1,4 +1,4 @@
-"""How a fit went: the objective and what was still in the model."""
+"""Convergence of a fit: the objective and the number of active columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class ConvergenceDisplay:
     """Objective and number of active columns at each iteration of a fit.
 
     Use :meth:`from_estimator` to create one. The objective is what the fit maximises: a penalised log
-    likelihood, the evidence, or a bound on it; for a flagship it is minus the nats lost.
+    likelihood, the evidence, or a bound on it. For a Laconic model it is minus the loss of the
+    projection, in nats.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ class ConvergenceDisplay:
         ):
             step = np.arange(1, len(objective) + 1)
             look = {"markersize": 4, "markerfacecolor": "white", **style(k), "label": name}
-            look["markevery"] = max(1, len(step) // 25)  # marks that touch are a thick line
+            look["markevery"] = max(1, len(step) // 25)  # more marks would touch each other
             self.lines_ += self.ax_.plot(step, objective, **look)
             self.active_lines_ += self.active_ax_.plot(step, active, drawstyle="steps-mid", **look)
         self.ax_.set(ylabel="objective (nats)", title=self.title)
@@ -119,6 +120,6 @@ class ConvergenceDisplay:
         self.active_ax_.set_ylim(0, 1.1 * max(most, 1))
         for panel in (self.ax_, self.active_ax_):
             panel.xaxis.get_major_locator().set_params(integer=True)
-        if len(self.names) > 1:  # beside the axes, where no line can pass
+        if len(self.names) > 1:  # beside the axes, where it covers no line
             legend(self.ax_, title="class", loc="upper left", bbox_to_anchor=(1.01, 1))
         return self

@@ -1,4 +1,4 @@
-"""Which slices of a grid of features a model listens to."""
+"""Weights of a grid of features, and the relevance of its slices."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from .._protocols import Array
 from ._draw import FILL, FIRST, last_step, need, new_axes, one_of, panels
 
-# Names along an axis are legible while there are no more of them than this.
+# The largest number of names along an axis that is legible.
 _MAX_LEGIBLE_NAMES = 25
-# Where the scale of blues begins: the first part of it cannot be told from paper.
+# Where the scale of blues begins: its first part looks like white.
 _PALEST_BLUE = 0.18
 
 
@@ -25,7 +25,7 @@ class GridRelevanceDisplay:
     Parameters
     ----------
     weights : ndarray of shape (M1, M2)
-        Size of the weights.
+        Absolute values of the weights.
     relevances : pair of ndarrays of shape (M1,) and (M2,)
         Relevance of rows and columns.
     names : pair of sequences of str or None, default=(None, None)
@@ -87,8 +87,8 @@ class GridRelevanceDisplay:
         ----------
         estimator : GridRVMClassifier, GridRVMRegressor or Pipeline ending in one
         modes : pair of int, default=(0, 1)
-            Which modes are rows and columns; the weights of a tensor are summed (root of the sum of
-            squares) over the others.
+            Which modes are rows and columns. Over the other modes of a tensor the root of the sum of
+            squared weights is taken.
         output : int, default=0
             Which of several classes.
         names : pair of sequences of str or None, default=(None, None)
@@ -147,12 +147,12 @@ class GridRelevanceDisplay:
         self.ax_, self.row_ax_, self.column_ax_ = panels(ax, *places)
         self.figure_ = ax.figure
         rows, columns = (np.arange(size) for size in self.weights.shape)
-        # The least weight is a visible blue: only what is exactly zero is white.
+        # The smallest weight is a visible blue: only exact zeros are white.
         shades = ListedColormap(colormaps["Blues"](np.linspace(_PALEST_BLUE, 1.0, 256)))
         some = np.ma.masked_equal(self.weights, 0.0)
         top = float(self.weights.max()) or 1.0
         self.mesh_ = self.ax_.pcolormesh(columns, rows, some, cmap=shades, vmin=0, vmax=top)
-        # Outside of what the row of panels takes, so that it covers none of the bars.
+        # Outside of the panels, so that it covers no bars.
         bar = self.figure_.colorbar(self.mesh_, ax=ax, fraction=0.05, pad=0.02)
         bar.set_label("|weight|")
         look = {"color": FILL, "edgecolor": FIRST, "linewidth": 0.6}
@@ -165,7 +165,7 @@ class GridRelevanceDisplay:
             else:
                 axis.set_major_locator(MaxNLocator(8, integer=True))
         longest = max((len(str(name)) for name in self.names[1] or ()), default=0)
-        if longest > 2:  # side by side they would run into each other
+        if longest > 2:  # horizontal names would overlap
             self.ax_.tick_params(axis="x", rotation=90)
         self.ax_.invert_yaxis()
         self.row_ax_.set(ylim=self.ax_.get_ylim(), xlabel="relevance", yticks=[])

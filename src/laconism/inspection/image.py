@@ -11,10 +11,10 @@ from ._draw import FIRST, SECOND, last_step, legend_below, need, new_axes, one_o
 
 
 class ImageRelevanceDisplay:
-    """Weights of the pixels of an image, drawn over a picture; pixels that were dropped stay clear.
+    """Weights of the pixels of an image, drawn over a picture.
 
-    Use :meth:`from_estimator` to create one. Positive weights are discs, negative ones crosses, and
-    their area is the size of the weight, so the picture is legible in grey.
+    Use :meth:`from_estimator` to create one. Positive weights are discs, negative ones crosses; their
+    area is proportional to the absolute value. Pixels of weight zero have no mark.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class ImageRelevanceDisplay:
         ax = new_axes(ax, self, (4.8, 5.0))
         self.ax_, self.figure_ = ax, ax.figure
         under = np.zeros_like(self.weights) if self.image is None else self.image
-        # Paper white to a middle grey: dark marks stand out on all of it.
+        # From white to a middle grey, so that dark marks stand out.
         top = float(np.ptp(under)) or 1.0
         shade = 0.55 * (under - under.min()) / top
         self.image_ = ax.imshow(shade, cmap="Greys", vmin=0.0, vmax=1.0)

@@ -1,4 +1,4 @@
-"""Score and number of kept columns along the degree of sparsity."""
+"""Score and number of kept columns over the shape of the prior."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ._draw import ASIDE, FIRST, SECOND, need, new_axes
 class SparsityPathDisplay:
     """Cross-validated score and kept columns over the shape ``q`` of the prior.
 
-    Use :meth:`from_estimator` to create one. Of all widths and scales that were tried with a ``q`` the
-    best is shown; bars are standard errors over the folds, the dotted line is the choice. A ``q`` that
-    was given up before the last fold leaves a gap (``race=False`` gives up none).
+    Use :meth:`from_estimator` to create one. For each ``q`` the best of all kernel widths and prior
+    scales is shown. Bars are standard errors over the folds; the dotted line marks the chosen ``q``. A
+    ``q`` whose candidates were dropped before the last fold leaves a gap (``race=False`` drops none).
 
     Parameters
     ----------
     shapes : ndarray of shape (n_shapes,)
         The values of ``q``, ascending.
     scores : ndarray of shape (n_shapes,)
-        The best mean score of each.
+        The best mean score for each ``q``.
     errors : ndarray of shape (n_shapes,)
         Its standard error.
     kept : ndarray of shape (n_shapes,)
-        The mean number of columns that it kept.
+        The mean number of columns that the best candidate kept.
     chosen : float or None, default=None
         The ``q`` that was chosen.
     score_name : str, default="score"
@@ -74,7 +74,7 @@ class SparsityPathDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Take the path from a fitted search, and draw it.
+        """Draw the path of a fitted search.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a prior does to one weight."""
+"""Penalties and shrinkage rules of priors."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from .._protocols import Array
 from ..priors import REGISTRY, Prior
 from ._draw import ASIDE, STYLES, legend_below, new_axes, style
 
-# Weights at which a rule is known before it is interpolated: fine enough for five digits.
+# Weights at which a shrinkage rule is evaluated before interpolation: accurate to five digits.
 _N_KNOTS = 20_001
 
 
 class PriorDisplay:
-    r"""Penalties of priors, or their shrinkage: what is left of a least-squares estimate.
+    r"""Penalties of priors, or their shrinkage rules.
 
-    Use :meth:`from_priors` to create one. Shrinkage is shown for one weight, or each weight of an
-    orthogonal design, in units of its standard error: the mode of
-    :math:`-(w - \hat w)^2/2 - \mathrm{penalty}(w^2)` that an ascent reaches from the least-squares
-    estimate :math:`\hat w`. A soft threshold (Laplace) takes the same from all; Jeffreys' takes from
-    those near its threshold and leaves the large ones alone; a ridge leaves nothing at zero.
+    Use :meth:`from_priors` to create one. A shrinkage rule maps the least-squares estimate
+    :math:`\hat w` of one weight, or of each weight of an orthogonal design, to the mode of
+    :math:`-(w - \hat w)^2/2 - \mathrm{penalty}(w^2)` that an ascent from :math:`\hat w` reaches; both
+    are in units of the standard error. Laplace is the soft threshold, which shrinks all weights by the
+    same amount. Jeffreys shrinks weights near its threshold and hardly changes large ones. Ridge sets
+    no weight to zero.
 
     Parameters
     ----------
@@ -72,16 +73,16 @@ class PriorDisplay:
         n_points: int = 401,
         ax: Any = None,
     ) -> Self:
-        """Work out the curves of priors, and draw them.
+        """Compute the curves of priors, and draw them.
 
         Parameters
         ----------
         priors : sequence of Prior or str, or dict of str to Prior
-            What to compare; a dict gives the names of the legend.
+            The priors to compare; the keys of a dict are the names in the legend.
         kind : {"shrinkage", "penalty"}, default="shrinkage"
             What to draw.
         limit : float, default=4.0
-            Curves go from minus this to this.
+            The curves are drawn from ``-limit`` to ``limit``.
         n_points : int, default=401
             Points of each curve.
         ax : matplotlib Axes or None, default=None
@@ -128,7 +129,7 @@ class PriorDisplay:
         for k, (name, values) in enumerate(self.curves.items()):
             look = style(k)
             del look["marker"]
-            look["linewidth"] = 1.8 if k < len(STYLES) else 1.0  # the styles come round again
+            look["linewidth"] = 1.8 if k < len(STYLES) else 1.0  # the styles repeat
             self.lines_ += ax.plot(self.w, values, label=name, **look)
         ax.axhline(0, color=ASIDE, linewidth=0.5)
         legend_below(ax, 0.14, 2)
@@ -136,11 +137,11 @@ class PriorDisplay:
 
 
 def shrink(prior: Prior, estimate: Array) -> Array:
-    """Return what a prior leaves of least-squares estimates, in units of their standard error.
+    """Return the shrunk weights for least-squares estimates, in units of their standard error.
 
     At a stationary point ``estimate = w + d penalty/dw``, and by the prior's law the slope is
     ``w / variance(w**2)``: the estimate is an explicit function of the weight. An ascent from the
-    estimate ends at the largest weight that belongs to it, or at zero where there is none.
+    estimate ends at the largest stationary weight, or at zero if there is none.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def shrink(prior: Prior, estimate: Array) -> Array:
     with np.errstate(divide="ignore", over="ignore"):
         belongs[1:] += w[1:] / prior.variance(w[1:] ** 2)
     belongs[0] = 0.0
-    # The least estimate for which a weight of at least w is still there.
+    # The smallest estimate with a stationary weight of at least w.
     least = np.minimum.accumulate(belongs[:0:-1])[::-1]
     knot = np.searchsorted(least, size, side="right") - 1
     inside = np.clip(knot, 0, least.size - 2)
@@ -168,6 +169,6 @@ def shrink(prior: Prior, estimate: Array) -> Array:
 
 
 def _penalty(prior: Prior, w: Array) -> Array:
-    """Return the penalty, zero at a weight of one: its level has no meaning; infinite is left out."""
+    """Return the penalty, shifted to zero at a weight of one; infinite values become nan."""
     values = np.asarray(prior.penalty(w**2) - prior.penalty(np.ones(1)))
     return np.where(np.isfinite(values), values, np.nan)

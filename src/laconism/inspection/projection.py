@@ -1,4 +1,4 @@
-"""How much a flagship loses by saying it in fewer words."""
+"""Loss and size of the models on the path of a Laconic model."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from ._draw import ASIDE, last_step, legend, need, new_axes, style
 
 
 class ProjectionDisplay:
-    """Kernels against nats lost, for every output of a :class:`laconism.LaconicClassifier` or regressor.
+    """Loss in nats over the number of kernels, for each output of a Laconic model.
 
-    Use :meth:`from_estimator` to create one. The horizontal line is the tolerance; a filled mark is the
-    model that was taken.
+    Use :meth:`from_estimator` to create one. The loss is that of the projection of the reference onto
+    few kernels. The horizontal line is the tolerance; the filled mark is the chosen model.
 
     Parameters
     ----------
     paths : sequence of ndarrays
-        For each output the nats lost by the models of its path.
+        For each output the loss of the models on its path, in nats.
     chosen : sequence of int
-        Where on its path the model is that was taken for each output.
+        For each output the index of the chosen model on its path.
     tolerance : float
+        The tolerance of the estimator, in nats.
     names : sequence of str
-        What to call the outputs.
+        Names of the outputs.
     what : str, default="kernels"
-        What is counted.
+        Label of the horizontal axis: what is counted.
     sizes : sequence of ndarrays or None, default=None
-        How many of them each of the models has; None is 0, 1, 2, ...
+        For each output the sizes of the models on its path; None is 0, 1, 2, ...
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class ProjectionDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Read the path of a fitted flagship, and draw it.
+        """Draw the path of a fitted Laconic model.
 
         Parameters
         ----------
@@ -103,7 +104,7 @@ class ProjectionDisplay:
         return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the elbow.
+        """Draw loss over size.
 
         Parameters
         ----------
@@ -115,7 +116,7 @@ class ProjectionDisplay:
         display : ProjectionDisplay
         """
         ax = new_axes(ax, self, (5.6, 3.8))
-        least = 1e-2 * self.tolerance  # a loss of nothing has no logarithm
+        least = 1e-2 * self.tolerance  # a loss of zero has no logarithm
         self.lines_ = []
         sizes = self.sizes or [np.arange(len(path)) for path in self.paths]
         outputs = zip(self.paths, sizes, self.chosen, self.names, strict=True)

@@ -1,4 +1,4 @@
-"""What a model kept, and how much of it there is."""
+"""Kept weights of a model as bars."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ._draw import FILL, FIRST, brief, last_step, names_of_features, need, new_a
 
 
 class RelevanceDisplay:
-    """Bars: the weight of each feature (or kernel) that was kept, the largest on top.
+    """Weights of the kept features or kernels as bars, the largest on top.
 
-    Use :meth:`from_estimator` to create one. Positive weights are filled, negative ones hatched; the
-    whiskers are two standard deviations of the posterior, given what was kept.
+    Use :meth:`from_estimator` to create one. Positive weights are filled, negative ones hatched. The
+    whiskers are two standard deviations of the posterior, given the selection.
 
     Parameters
     ----------
     values : ndarray of shape (n_kept,)
         The weights, the largest first.
     names : sequence of str
-        What they belong to.
+        Names of the features or kernels.
     deviations : ndarray of shape (n_kept,) or None, default=None
         Their standard deviations.
     label : str, default="weight"
@@ -74,20 +74,20 @@ class RelevanceDisplay:
         max_bars: int = 20,
         ax: Any = None,
     ) -> Self:
-        """Read what a fitted model kept, and draw it.
+        """Draw the kept weights of a fitted model.
 
-        Models of features have their ``coef_`` drawn, models with scales of features those, models of
-        kernels their ``dual_coef_``, a bar for each kept row.
+        These are ``coef_`` for models of features, ``feature_scales_`` for models with feature scales,
+        and ``dual_coef_`` for models of kernels, with one bar for each kept row.
 
         Parameters
         ----------
         estimator : estimator of laconism or linear model, or Pipeline ending in one
         output : int or None, default=None
-            Which of several classes; None draws the largest weight over all of them.
+            Index of one of several outputs; None draws the largest weight over all of them.
         feature_names : sequence of str or None, default=None
-            Names of the features; None takes those seen in ``fit``, else their numbers.
+            Names of the features; None uses those seen in ``fit``, else numbers.
         max_bars : int, default=20
-            Most bars; the title says how many more there are.
+            Maximum number of bars; the title gives the number of those left out.
         ax : matplotlib Axes or None, default=None
             Where to draw; None makes a new figure.
 
@@ -151,7 +151,7 @@ class RelevanceDisplay:
 def _weights(
     owner: type, estimator: Any, model: Any, output: int | None, given: Sequence[str] | None
 ) -> tuple[Array, list[str], Array | None, str]:
-    """Return all weights, what they belong to, their deviations and what they are called."""
+    """Return all weights, the names of their columns, their deviations and the label of the axis."""
     if hasattr(model, "grid_shape_"):
         raise TypeError(
             f"{type(model).__name__} has a grid of weights: draw it with GridRelevanceDisplay."
@@ -173,7 +173,7 @@ def _weights(
     if of_kernels:
         rows = getattr(model, "relevance_", range(values.size))
         return values, [f"row {k}" for k in rows], None, f"{label} of the kernel"
-    # Monomials are more than the features that they are made of.
+    # There are more monomials than features.
     count = getattr(model, "n_features_in_", values.size)
     names = [f"column {k}" for k in range(values.size)]
     if count == values.size:
@@ -183,7 +183,7 @@ def _weights(
 
 
 def _deviations(model: Any, values: Array, output: int) -> Array | None:
-    """Return standard deviations of the weights by the posterior, where there is one of just these."""
+    """Return posterior standard deviations, None if the posterior is not over just these weights."""
     posteriors = getattr(model, "posteriors_", None)
     active = np.flatnonzero(values)
     if posteriors is None or posteriors[output].mean.size != active.size:

@@ -1,4 +1,4 @@
-"""A little of numpy's notation that writes ONNX nodes."""
+"""ONNX nodes written in numpy's notation."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-# Of the operators; old enough for runtimes on devices, new enough for all that is used.
+# Version of the operators: old enough for runtimes on devices, new enough for all operators used.
 OPSETS = {"": 17, "ai.onnx.ml": 3}
-# Of the file; the first that knows this opset.
+# Version of the file format: the first that supports this opset.
 IR = 8
 
 Value: TypeAlias = "Tensor | float | np.ndarray[Any, Any]"
 
 
 def import_onnx() -> Any:
-    """Return the package, or say how to get it."""
+    """Return the package, or raise with the command that installs it."""
     try:
         import onnx
     except ImportError as error:
@@ -28,7 +28,7 @@ def import_onnx() -> Any:
 class Graph:
     """Nodes in the order in which they are computed; numbers are of one float type.
 
-    Names begin with a slash, so that they are none of a user's columns.
+    Names begin with a slash, so that they differ from the names of columns.
     """
 
     dtype: np.dtype[Any]
@@ -57,7 +57,7 @@ class Graph:
         return Tensor(self, name)
 
     def op(self, kind: str, *inputs: Value, **attributes: Any) -> Tensor:
-        """Return what an operator makes of its inputs."""
+        """Return the result of an operator."""
         names = [self._name(each) for each in inputs]
         out = f"/t{len(self.nodes)}"
         self.nodes.append(import_onnx().helper.make_node(kind, names, [out], **attributes))
@@ -113,9 +113,9 @@ class Tensor:
         return self.graph.op("Neg", self)
 
     def away(self, point: Any) -> Tensor:
-        """Return the difference from a point, to the last of its digits and not of the graph's.
+        """Return the difference from a point that is given in double precision.
 
-        Of numbers close to each other the difference is exact; what rounding took off the point follows.
+        The rounded point is subtracted first, which is exact for close numbers, then its rounding error.
         """
         point = np.asarray(point, dtype=np.float64)
         near = point.astype(self.graph.dtype).astype(np.float64)
@@ -156,7 +156,7 @@ class Tensor:
         return self.graph.op("Min", self, most)
 
     def where(self, yes: Value, no: Value) -> Tensor:
-        """Return one or the other, by the truth of this one."""
+        """Return ``yes`` where this is true and ``no`` elsewhere."""
         return self.graph.op("Where", self, yes, no)
 
     def columns(self, index: Any) -> Tensor:

@@ -53,13 +53,13 @@ def _dot_product(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
 
 
 def _squared_distances(X: Tensor, centres: Centres, scales: Centres | None) -> Tensor:
-    """Return them as the kernels do: measured from the mean of the centres, zero for equal rows.
+    """Return squared distances as the kernels do: from the mean of the centres, zero for equal rows.
 
-    Scales are applied after that: scaled features might lose the digits in which rows differ.
+    Scales are applied after the shift, since scaled features might lose the digits in which rows differ.
     """
     graph, shift = X.graph, centres.mean(axis=0).astype(X.graph.dtype).astype(np.float64)
     A, B = X - shift, centres - shift
-    if graph.dtype == np.float32:  # no digits to spare: the differences themselves
+    if graph.dtype == np.float32:  # the expanded square would lose too many digits
         apart: Tensor = graph.op("Unsqueeze", A, np.array([1])) - B[None]
         if scales is not None:
             apart = apart * np.sqrt(scales)
@@ -140,7 +140,7 @@ _KERNELS: dict[type, Callable[..., Tensor]] = {
 
 
 def writer_of(table: dict[type, Callable[..., Tensor]], thing: Any, what: str) -> Callable[..., Tensor]:
-    """Return how a thing is written; a subclass may differ, so only exact types are known."""
+    """Return the function that writes an object; subclasses may differ, so the type must be exact."""
     if type(thing) not in table:
         raise ValueError(
             f"to_onnx knows no graph for the {what} {type(thing).__name__}: use one of laconism's own, "

@@ -19,7 +19,7 @@ from ._onnx_special import expit, log_expit, log_probit, logistic_normal_logit, 
 
 # Largest rounding of a latent that is accepted, in units of the noise's deviation in a regression.
 _MAX_ROUNDING = 1e-4
-# By name a tensor, its type unless it is the graph's number, and its width unless it is a vector.
+# Outputs by name: the tensor, its type unless it is the graph's, its width unless it is a vector.
 Results: TypeAlias = dict[str, tuple[Tensor, int | None, int | None]]
 
 
@@ -49,7 +49,7 @@ def needs_double(model: Any) -> bool:
     """Return whether the rounding of single precision would matter in the predictions of a model.
 
     Highly correlated kernels have large weights of either sign, and the rounding of each kernel remains
-    when they cancel. Features are measured from their centre, where nothing cancels.
+    when they cancel. Features are centred, so that nothing cancels.
     """
     basis, sizes = model.basis_, [np.abs(posterior.centre)[None] for posterior in model.posteriors_]
     if isinstance(basis, Features):
@@ -102,18 +102,18 @@ def _is_certain(posterior: GaussianPosterior) -> bool:
 
 
 def _part(model: Any, Phi: Tensor, output: int) -> Tensor:
-    """Return the columns of one output, in its own order."""
+    """Return the columns of one output, in its order."""
     index = model._columns[output]
     return Phi if np.array_equal(index, np.arange(model.basis_.n_columns)) else Phi.columns(index)
 
 
 def _variance(posterior: GaussianPosterior, away: Tensor, further: np.ndarray[Any, Any]) -> Tensor:
-    """Return the variance of a latent from its columns, ``further`` away from its own centre."""
+    """Return the variance of a latent; ``further`` is the shift from the common centre to its own."""
     away = away - further if further.any() else away
     if posterior.prior_root is None:
         projected = away @ posterior.root.T
         return (projected * projected).sum() + float(posterior.spread)
-    # The variance outside the span of V, and what is left of it inside: sums of squares do not cancel.
+    # The variance outside and inside the span of V, as sums of squares, which do not cancel.
     directions, left = posterior.directions
     V = away.graph.constant(directions)
     away = away * np.asarray(posterior.prior_root, dtype=np.float64)
@@ -154,7 +154,7 @@ def _augmented(model: Any, extra: Augmentation, X: Tensor, away: Tensor, v: Tens
 
 
 def _with_prior_residual(model: Any, extra: PriorResidualVariance, Phi: Tensor, v: Tensor) -> Tensor:
-    """Return the variance with the part of the prior's that the kept kernels lack."""
+    """Return the variance plus the prior residual variance, which the kept kernels lack."""
     size = extra.triangle.lower.shape[0]
     if not size:
         return v + float(extra.height)

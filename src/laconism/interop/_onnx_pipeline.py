@@ -129,7 +129,7 @@ def _affine(shift: str, scale: str, divide: bool) -> Callable[[Any, Table], Tabl
         if divide:
             X = X if away is None else X.away(away)
             X = X if unit is None else X / np.asarray(unit, dtype=np.float64)
-        else:  # (X + shift / scale) * scale has the digits that the two terms may lack
+        else:  # (X + shift / scale) * scale cancels less
             X = X.away(-np.asarray(away) / np.asarray(unit)) * np.asarray(unit, dtype=np.float64)
         if getattr(step, "clip", False):
             low, high = getattr(step, "feature_range", (-1.0, 1.0))
@@ -190,7 +190,7 @@ def _fill_words(column: Tensor, word: str) -> Tensor:
 
 
 def turn_back(step: Any, mean: Tensor) -> Tensor:
-    """Return targets in the units that a scaler took them from."""
+    """Return targets in the units they had before a scaler."""
     if type(step) is StandardScaler:
         mean = mean if step.scale_ is None else mean * float(step.scale_[0])
         return mean if not step.with_mean else mean + float(step.mean_[0])
@@ -205,9 +205,9 @@ def turn_back(step: Any, mean: Tensor) -> Tensor:
 
 
 def _encode(step: Any, table: Table) -> Table:
-    """Write an encoder of categories column by column: a row of numbers for each category.
+    """Write an encoder of categories, column by column, as a table with a row for each category.
 
-    The rows come from the encoder itself, so that whatever it drops or merges is right.
+    The rows are computed by the encoder, so that categories it drops or merges are right.
     """
     parts, begin = [], 0
     widths, asked = _widths(step), copy(step)

@@ -1,4 +1,4 @@
-"""Models as ONNX graphs, for machines without Python."""
+"""Models as ONNX graphs, for prediction without Python."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ from ._onnx_graph import IR, OPSETS, Graph, Tensor, import_onnx
 from ._onnx_model import Results, needs_double, predictions
 from ._onnx_pipeline import Table, transform, turn_back, word_columns
 
-# Name of the batch dimension, which is free.
+# Name of the batch dimension, which has any length.
 _ROWS = "rows"
 
 
 def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
-    """Return a fitted model as an ONNX graph that predicts what the model predicts.
+    """Return a fitted model as an ONNX graph with the same predictions.
 
-    A classifier's graph has the outputs ``label`` and ``probabilities``, integrated over the posterior
-    as ``predict_proba`` is; a regressor's ``mean`` (``predict``) and ``std`` (the deviation that
-    ``predict_dist`` gives). The one input is ``X``, with any number of rows. Only kept columns are
-    in the graph.
+    The graph of a classifier has the outputs ``label`` (``predict``) and ``probabilities``
+    (``predict_proba``, integrated over the posterior). That of a regressor has ``mean`` (``predict``)
+    and ``std`` (the standard deviation of ``predict_dist``). The input is ``X``, with any number of
+    rows. The graph holds only the kept columns.
 
-    Needs ``pip install "laconism[onnx]"``, and a runtime such as onnxruntime to run it.
+    Needs ``pip install "laconism[onnx]"``, and a runtime such as onnxruntime to run the graph.
 
     Parameters
     ----------
     model : estimator
-        A fitted classifier or regressor on features or with kernels of :mod:`laconism.kernels`; a search
-        among such, of which the best is taken; or a pipeline that ends in one. What has a precomputed
-        kernel, a function for a kernel or a class of your own has no graph.
+        A fitted classifier or regressor on features or with kernels of :mod:`laconism.kernels`; a fitted
+        search, whose best estimator is used; or a pipeline that ends in one of these. Precomputed
+        kernels, functions as kernels and user-defined classes are not supported.
     dtype : {"float64", "float32"}, default="float64"
-        Numbers of the graph, of its input and outputs. float32 is half the size and good to about six
-        digits. Where large weights on kernels cancel, so that its rounding would change a latent by more
-        than 1e-4 (or that part of the noise's deviation), the graph computes in double precision.
+        Float type of the graph, its input and its outputs. float32 halves the size and is accurate to
+        about six digits. The graph still computes in double precision if rounding could change a latent
+        by more than 1e-4 (for a regressor, in units of the noise's standard deviation); this happens
+        where large weights of kernels cancel.
     std : bool, default=True
-        Whether a regressor's graph has ``std``; without it the graph is smaller.
+        Whether the graph of a regressor has the output ``std``; without it the graph is smaller.
 
     Returns
     -------
@@ -52,13 +53,14 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     Notes
     -----
     A grid model that was fitted on tables takes tables; one with a given ``grid_shape`` takes flat rows.
-    :class:`~laconism.RVMRegressor` has a larger ``std`` away from the data, for which the graph holds a
-    square matrix as large as the rank of the kernel matrix.
+    The ``std`` of :class:`~laconism.RVMRegressor` grows away from the data. For this the graph holds a
+    square matrix of the size of the kernel matrix's rank.
 
-    A pipeline may scale, impute, encode categories and select, each by the usual class of scikit-learn,
-    also column by column. If some of its columns are words, the graph has one input of shape
-    ``(rows, 1)`` for each column that matters, by the column's name; a word that is missing is empty,
-    and one that was never seen is none of the categories. A target that was standardised is turned back.
+    A pipeline may scale, impute, encode categories and select features with the usual classes of
+    scikit-learn, also within a ``ColumnTransformer``. If some of its columns are strings, the graph has
+    one input of shape ``(rows, 1)`` for each column that is used, with the column's name. Missing
+    strings are empty; an unknown category is encoded as the encoder does it. If the target was
+    standardised, the predictions are in its original units.
 
     Examples
     --------
@@ -117,7 +119,7 @@ def _descend(model: Any, step: int) -> Any:
 
 
 def _check(model: Any) -> None:
-    """Raise, in a sentence, unless this is a fitted model of ours on features or kernels."""
+    """Raise unless this is a fitted model of laconism on features or kernels."""
     if not isinstance(model, PublishedModel | SparseBayesSearch):
         name = model.__name__ if isinstance(model, type) else type(model).__name__
         raise TypeError(
@@ -145,7 +147,7 @@ def _write(model: Any, table: Table, std: bool) -> Results:
 
 
 def _inputs(graph: Graph, first: Any, dtype: np.dtype[Any]) -> tuple[Table, list[Any]]:
-    """Return what goes into the first step, and how it is declared."""
+    """Return the inputs of the first step, and their declarations."""
     onnx = import_onnx()
     number = onnx.helper.np_dtype_to_tensor_dtype(dtype)
     if not hasattr(first, "n_features_in_"):

@@ -1,4 +1,4 @@
-"""Models in files that hold only data: nothing in them is ever executed."""
+"""Saving and loading models: the files hold only data, and loading executes no code from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import numpy as np
 from sklearn.base import BaseEstimator
 
-# Packages and modules whose classes a model may hold. Drawing, terminals and files are no part of one.
+# Packages and modules whose classes a model may hold.
 _MODEL_PACKAGES = (
     "basis",
     "design",
@@ -65,7 +65,7 @@ _TRUSTED_OTHERS = (
     "sklearn.model_selection._split.TimeSeriesSplit",
     "sklearn.utils._bunch.Bunch",
 )
-# Attributes that hold the callbacks of an estimator: its own parameter, and scikit-learn's.
+# Attributes that hold the callbacks of an estimator: our parameter, and scikit-learn's.
 _CALLBACKS = ("callbacks", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx")
 # The member of the archive with the version that wrote it; skops ignores it.
 _LABEL = "laconism.json"
@@ -80,27 +80,27 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = Fal
     """Save a model, or a pipeline around one, to a file without pickle.
 
     The file is a zip archive of arrays and of a description in JSON, in the format of
-    `skops <https://skops.readthedocs.io>`_. It takes the place of an old one only when it is
-    complete. Of an unfitted model the settings are saved. A function, such as a kernel of your own, and
-    classes of other packages are refused, since a file must not name what its reader would have to run.
-    Callbacks are left out, with a warning: they are no part of the fitted model.
+    `skops <https://skops.readthedocs.io>`_. An existing file is replaced only when the new one is
+    complete. Of an unfitted model the parameters are saved. Functions, such as a user-defined kernel,
+    and classes of other packages are refused, because loading them would execute code. Callbacks are
+    left out, with a warning.
 
     Needs ``pip install "laconism[save]"``.
 
     Parameters
     ----------
     model : estimator
-        Of laconism, or of scikit-learn around one.
+        An estimator of laconism, or a pipeline or search of scikit-learn around one.
     path : str or path
-        Conventionally ending in ``.skops``.
+        The file to write; its name conventionally ends in ``.skops``.
     slim : bool, default=False
-        Whether to leave out of each Laconic model what its predictions do not need, as its method
+        Whether to leave out the parts of each Laconic model that predictions do not need, as its method
         ``slim`` does: the reference, and the training rows without a kernel.
 
     See Also
     --------
-    load : read the file again.
-    laconism.to_onnx : a graph that predicts, for devices without Python.
+    load : Load the model again.
+    laconism.to_onnx : Convert a model to a graph, for prediction without Python.
 
     Examples
     --------
@@ -146,20 +146,21 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = Fal
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a model that :func:`save` has written.
 
-    Nothing in the file is executed. It is refused, in a sentence, if it names anything beyond the
-    classes of laconism, the estimators of scikit-learn and the arrays of numpy and scipy, or if it is
-    damaged. It is not signed: a number that was changed on purpose is not detected.
+    No code in the file is executed. A file is refused if it is damaged, or if it names anything but
+    classes of laconism, estimators of scikit-learn and arrays of numpy and scipy. Files are not signed:
+    numbers that somebody changed on purpose are not detected.
 
     Needs ``pip install "laconism[save]"``.
 
     Parameters
     ----------
     path : str or path
+        The file to read.
 
     Returns
     -------
-    the model
-        With a warning if a newer version of laconism has written it.
+    model : estimator
+        The model. There is a warning if a newer version of laconism has written the file.
 
     Examples
     --------
@@ -178,7 +179,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise IsADirectoryError(f"{path} is a folder: give the file's name too.")
     if not Path(path).exists():
         raise FileNotFoundError(f"There is no file {path}.")
-    data = Path(path).read_bytes()  # once: what is checked is what is loaded
+    data = Path(path).read_bytes()  # read once, so that the checked bytes are the loaded ones
     written = _version_of(data, path)
     newer = _is_newer(written)
     by = f" It was saved by laconism {written}, this is {_version()}: upgrade." if newer else ""
@@ -240,7 +241,7 @@ def _skops() -> Any:
 
 @cache
 def _trusted() -> list[str]:
-    """Return the names of the classes that a model may be made of, and of nothing else."""
+    """Return the names of the classes that a file may refer to."""
     from sklearn.metrics import get_scorer, get_scorer_names
 
     names = set(_TRUSTED_OTHERS)
@@ -272,7 +273,7 @@ def _untrusted(data: bytes) -> list[str]:
 
 
 def _check_members(file: ZipFile) -> None:
-    """Raise unless every member is whole, and one that the description refers to."""
+    """Raise unless every member is intact and referred to by the description."""
     schema = json.loads(file.read("schema.json"))
     strays = set(file.namelist()) - {_LABEL, "schema.json"} - set(_files(schema))
     if strays or file.testzip() is not None:
@@ -295,7 +296,7 @@ def _files(schema: Any) -> Iterator[str]:
 
 
 def _slim(model: BaseEstimator) -> BaseEstimator:
-    """Return a copy of the model in which every fitted part that can be slimmer is."""
+    """Return a copy of the model in which every fitted Laconic model is slim."""
     parts = [part for part in _parts(model, set()) if isinstance(part, BaseEstimator)]
     slimmer = {
         id(part): part.slim() for part in parts if hasattr(part, "slim") and hasattr(part, "status_")
@@ -318,12 +319,12 @@ def _without_callbacks(model: BaseEstimator) -> BaseEstimator:
     if not callbacks:
         return model
     warnings.warn("The model's callbacks are not saved: they are no part of it.", stacklevel=3)
-    # The memo of a deep copy says what to put in place of an object: None for each callback.
+    # Through the memo of deepcopy each callback is replaced by None.
     return deepcopy(model, {id(callback): None for callback in callbacks})
 
 
 def _parts(thing: Any, seen: set[int]) -> Iterator[Any]:
-    """Yield an object and all that it holds, each once, without callbacks."""
+    """Yield an object and all objects that it holds, each once, without callbacks."""
     if id(thing) in seen:
         return
     seen.add(id(thing))
@@ -341,13 +342,13 @@ def _parts(thing: Any, seen: set[int]) -> Iterator[Any]:
 
 
 def write_whole(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Write a file as a whole or not at all: what was there stays until all is written.
+    """Write a file completely or not at all: an existing file stays until all is written.
 
     Parameters
     ----------
     data : bytes
     path : str or path
-        What a link points to is replaced, not the link; a device or a pipe is written to.
+        Of a link the target is replaced; a device or a pipe is written to directly.
     """
     if Path(path).exists() and not Path(path).is_file():
         Path(path).write_bytes(data)

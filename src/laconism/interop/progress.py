@@ -11,10 +11,9 @@ from ..solvers import Record
 class ProgressBar:
     """Callback that shows each iteration on one line of the terminal, written to stderr.
 
-    As a context manager it is a spinner that vanishes at the end of the block. Without one it
-    rewrites one plain line per output, which stays: nothing runs in the background and nothing is
-    left to be closed. It is silent where there is no terminal, and in worker processes, which would
-    write over each other; with ``n_jobs`` the spinner of a context manager still turns.
+    Used as a context manager it shows a spinner, which disappears at the end of the block. Otherwise it
+    rewrites one line per output, which stays. It writes nothing if stderr is not a terminal, and nothing
+    in worker processes; with ``n_jobs`` the spinner of a context manager still turns.
 
     Needs ``pip install "laconism[progress]"``. Clones of an estimator share its bar; a pickled bar
     writes to the stderr of the process that loads it.
@@ -58,7 +57,7 @@ class ProgressBar:
         if multiprocessing.parent_process() is not None or not self._console.is_terminal:
             return
         if record.iteration == 1:
-            # How many outputs there are is known once the second one starts.
+            # That there are several outputs is known once the second one starts.
             self._several = record.output > 0
         text = _describe(record, self._several)
         if self._spinner is not None:
@@ -68,8 +67,8 @@ class ProgressBar:
         from rich.segment import ControlType
 
         if record.iteration > 1:
-            # Up to the line of the iteration before. The cursor always rests below it, so that
-            # whatever is printed after the last iteration starts on a line of its own.
+            # Move up to the line of the last iteration. The cursor always rests below it, so that
+            # later output starts on a new line.
             self._console.control(Control((ControlType.CURSOR_UP, 1), (ControlType.ERASE_IN_LINE, 2)))
         self._console.print(text, no_wrap=True, overflow="ellipsis", highlight=False, markup=False)
 
@@ -87,10 +86,10 @@ class ProgressBar:
         return "ProgressBar()"
 
     def __deepcopy__(self, memo: object) -> Self:
-        return self  # there is one terminal: clones of an estimator share its line
+        return self  # clones of an estimator share its line in the terminal
 
     def __reduce__(self) -> tuple[type[ProgressBar], tuple[()]]:
-        return type(self), ()  # neither locks nor threads can travel
+        return type(self), ()  # locks and threads cannot be pickled
 
 
 def _describe(record: Record, several: bool) -> str:

@@ -23,7 +23,7 @@ _LOG_SCALE_DEVIATION = 0.3
 _WIDE_LOG_SCALE_DEVIATION = 0.6
 _MIN_MEAN_SCALE = 0.5
 _MAX_MEAN_SCALE = 4.0
-# Half the distance of the finite difference that gives the slope along the logarithm of the scale.
+# Half the step of the finite difference for the slope in the logarithm of the scale.
 _LOG_SCALE_STEP = 1e-3
 # Prior deviation of a shift, in deviations of a latent.
 _SHIFT_DEVIATION = 0.5
@@ -37,7 +37,7 @@ _MAX_COUPLING = 10.0
 _LOG_FACTOR_DEVIATION = 1.0
 # The share of the rows below which a class is rare.
 _RARE_CLASS_SHARE = 0.05
-# How many times the rows of a rare class a model may expect before its variance is reduced.
+# Ratio of expected to observed rows of a rare class above which the variance is reduced.
 _MAX_EXPECTED_RATIO = 2.0
 # The lower bound of the factor of the variance, as a logarithm.
 _MIN_LOG_VARIANCE_FACTOR = float(np.log(1e-6))

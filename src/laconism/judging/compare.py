@@ -23,7 +23,7 @@ def standard_error(gain: Array, weight: Array, least: float = 0.0) -> float:
     weight : ndarray of shape (n,)
         Row weights; weight 2 is a row seen twice.
     least : float, default=0.0
-        An error, in nats, that is there in any case and adds in quadrature.
+        A standard error, in nats, that is always added in quadrature.
     """
     mean = float(np.average(gain, weights=weight))
     return math.hypot(math.sqrt(float(weight @ (gain - mean) ** 2)), least)

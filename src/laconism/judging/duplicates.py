@@ -14,21 +14,21 @@ from .._protocols import Array, Index
 from ..basis.rows import distinct_rows
 from ..kernels._pairwise import squared_distances
 
-# Near duplicates are searched among this many rows at the most: the distances of all pairs are needed.
+# Maximum number of rows for the search of near duplicates, which needs the distances of all pairs.
 _MAX_ROWS = 2400
-# Clusters are further apart than their rows by this factor.
+# Ratio of the distances between clusters to the distances within them.
 _GAP_RATIO = 2.5
-# Links of the spanning tree inside the gap, as a part of those on either side: none in a clear gap, more
-# where rows are spread out smoothly.
+# Links of the spanning tree inside the gap, as a fraction of those on either side: zero in a clear gap,
+# more where rows are spread out smoothly.
 _MAX_LINKS_IN_GAP = 0.25
-# With fewer clusters a gap may be there by chance.
+# With fewer clusters a gap may occur by chance.
 _MIN_CLUSTERS = 30
-# The smallest part of the links within clusters.
+# The smallest fraction of links within clusters.
 _MIN_LINKS_WITHIN = 0.2
-# The smallest part of the links between clusters: from a few large clusters new rows are likely to come
-# from the same ones.
+# The smallest fraction of links between clusters: if there are few large clusters, new rows are likely
+# to belong to the same ones.
 _MIN_LINKS_BETWEEN = 0.15
-# The part of the clusters that may hold several targets.
+# The largest fraction of clusters with several targets.
 _MAX_MIXED_CLUSTERS = 0.1
 
 
@@ -45,7 +45,7 @@ class Rows(NamedTuple):
 def merge_duplicates(X: Any, weight: Array, targets: Sequence[Array]) -> Rows:
     """Return rows that are equal in features and targets as one row with the sum of their weights.
 
-    Subsets and halves of the rows then treat a repeated row as they treat a weight.
+    Subsets of the rows then treat a repeated row like a row weight.
     """
     first, copies = distinct_rows(X)
     if first.size == copies.size:

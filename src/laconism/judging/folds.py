@@ -1,4 +1,4 @@
-"""Folds: those of the searches, and the tenths by which references of wide data are refitted."""
+"""Folds of the searches, and the tenths of the rows for refitted references of wide data."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .trials import Data
 
 Folds = list[tuple[Index, Index]]
 
-# Parts of the rows that are left out in turn where a model is refitted without them.
+# Number of folds where a model is refitted.
 N_TENTHS = 10
 
 
 def draw_folds(cv: Any, data: Data, groups: Any, classifies: bool) -> Folds:
-    """Return the training rows and the test rows of each fold, or raise with the reason.
+    """Return the training and test rows of each fold, or raise.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def draw_folds(cv: Any, data: Data, groups: Any, classifies: bool) -> Folds:
     """
     splitter = check_cv(cv, data.y, classifier=classifies)
     counted = isinstance(splitter, KFold | StratifiedKFold)
-    # No fold is made of rows that were not seen, of weight zero; folds that name rows stay.
+    # Rows of weight zero are in no fold, except in folds that the user gives by index.
     named = isinstance(splitter, PredefinedSplit) or np.iterable(cv)
     rows = np.arange(data.y.size) if named else np.flatnonzero(data.weight)
     drawn, n = data if named or data.weight.all() else data.rows(rows), rows.size
@@ -75,7 +75,7 @@ def draw_folds(cv: Any, data: Data, groups: Any, classifies: bool) -> Folds:
 
 
 def _checked(groups: Any, n: int) -> Any:
-    """Return the group of each row, or raise unless there is one for each."""
+    """Return the group of each row, or raise if their number is wrong."""
     groups = np.asarray(groups)
     if groups.shape != (n,):
         raise ValueError(
@@ -85,7 +85,7 @@ def _checked(groups: Any, n: int) -> Any:
 
 
 def _check_classes(data: Data, folds: Folds) -> None:
-    """Raise if only one class is left to learn from."""
+    """Raise if the training rows of a fold have only one class."""
     seen = data.weight != 0
     if any(np.unique(data.y[a][seen[a]]).size < 2 for a, _ in folds):
         classes, counts = np.unique(data.y[seen], return_counts=True)
@@ -115,8 +115,8 @@ def _in_any_order(data: Data, splitter: KFold | StratifiedKFold) -> Folds:
 
 
 def tenths(X: Any, y: Array) -> Iterator[Index]:
-    """Yield the rows that are left out in turn: folds alike in their targets, duplicates together."""
+    """Yield the left-out rows of each fold: similar targets in all folds, duplicates together."""
     group = groups_by_target(X, y)
-    if group.any():  # otherwise all rows are duplicates of one, and none would stay
+    if group.any():  # otherwise all rows are duplicates, and none would remain for training
         for k in range(min(N_TENTHS, int(group.max()) + 1)):
             yield np.flatnonzero(group % N_TENTHS == k)

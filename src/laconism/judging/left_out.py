@@ -1,4 +1,4 @@
-"""Rows left out: leave-one-out by formula, k folds by refitting, PRESS residuals of a regression."""
+"""Left-out predictions: leave-one-out by formula, k folds by refitting, PRESS residuals."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ..posterior import GaussianPosterior
 
 # Observations per effective parameter above which residuals need no leave-one-out correction.
 _MIN_ROWS_PER_FEATURE_WEIGHT = 2.0
-# The same for kernels: each sits on a row and fits that row better than any other.
+# The same for kernels, which fit their centre better than other rows.
 _MIN_ROWS_PER_KERNEL_WEIGHT = 10.0
-# The part of a kernel that belongs to its row alone needs a factorisation of all kernels; above this
-# many they are those of chosen rows, or nearly dependent, and the part is negligible.
+# The part of a kernel that no other kernel explains needs a factorisation of all kernels. With more
+# kernels than this they are nearly dependent, or on a subset of the rows, and the part is negligible.
 _MAX_KERNELS = 2_000
-# Parts of a kernel below this one of its height are rounding.
+# A part below this fraction of the kernel's height is rounding.
 _KERNEL_ROUNDING = 1e-10
-# The smallest share of a row's latent that the other rows determine, so that no division is by zero.
+# Lower bound of the share of a row's latent that other rows determine, against division by zero.
 _MIN_SHARE_OF_OTHERS = 1e-9
-# The same in the formula of leave-one-out.
+# The same in the leave-one-out formula.
 _MIN_LEFT_OUT_SHARE = 1e-10
 
 
@@ -68,7 +68,7 @@ def cross_validated(
         Given the rows that stay and the rows that are left out, returns an array of shape
         ``(*shape, n_left_out)``.
     shape : tuple of int, default=()
-        What is predicted of a row.
+        Shape of the prediction of one row.
 
     Returns
     -------
@@ -91,7 +91,7 @@ class OwnKernelPart(NamedTuple):
 
     @classmethod
     def nothing(cls) -> Self:
-        """Return no kernels: a feature belongs to no row."""
+        """Return the parts for a model without kernels: there are none."""
         return cls(np.arange(0), np.arange(0), np.zeros(0))
 
     @classmethod
@@ -112,9 +112,9 @@ class OwnKernelPart(NamedTuple):
 def _own_part(K: Array) -> Array:
     r"""Return the part of each kernel at its own row that the other kernels do not explain.
 
-    Interpolated from the other rows by the other kernels, a kernel is wrong at its own row by
-    :math:`1/(K^{-1})_{ii}`: nearly zero where kernels are wide for the distances between rows, all of it
-    where kernels do not overlap.
+    Interpolated from the other rows by the other kernels, a kernel has the error
+    :math:`1/(K^{-1})_{ii}` at its own row. It is nearly zero if kernels are wide compared with the
+    distances between rows, and the whole kernel if kernels do not overlap.
     """
     least = _KERNEL_ROUNDING * max(float(np.abs(K.diagonal()).max(initial=0.0)), np.finfo(float).tiny)
     root = Factor((K + K.T) / (2 * least) + np.eye(K.shape[0])).inverse_root
@@ -179,6 +179,6 @@ class PressResiduals:
 
 
 def has_few_rows(n_parameters: float, weight: Array, *, kernels: bool) -> bool:
-    """Return whether rows are so few for the parameters that residuals underestimate the noise."""
+    """Return whether there are too few rows per parameter for residuals to estimate the noise."""
     rows = _MIN_ROWS_PER_KERNEL_WEIGHT if kernels else _MIN_ROWS_PER_FEATURE_WEIGHT
     return rows * n_parameters > float(weight.sum())

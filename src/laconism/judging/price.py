@@ -1,6 +1,6 @@
-"""What a column must be worth to be kept: every price in nats, in one place.
+"""Prices: the gain in log-likelihood, in nats, that a column must bring to be kept.
 
-This module imports nothing of the library but protocols, so that every layer may use it.
+This module imports only protocols, so that every layer may use it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ JEFFREYS_NATS = 2.0
 # Akaike's price of a fitted parameter.
 AKAIKE_NATS = 1.0
 
-# The prior deviation of the logarithms of the sizes of weights of one problem, a factor of two, and the
-# number of observed weights that this belief is worth.
+# Prior standard deviation of the logarithms of the weights of one problem (a factor of two), and the
+# number of observations that this prior is equivalent to.
 _PRIOR_LOG_SPREAD = 0.7
 _PRIOR_WEIGHTS = 4
 
 
 def prior_price(prior: Prior) -> float:
-    """Return the nats below which a scale-free prior drops a column: twice its strength."""
+    """Return the gain, in nats, below which a scale-free prior drops a column: twice its strength."""
     return JEFFREYS_NATS / float(prior.variance(np.ones(1))[0])
 
 
@@ -34,7 +34,7 @@ def bic(n_rows: float) -> float:
 
 
 def extended_bic(n_rows: float, n_columns: int, n_outputs: int = 1) -> float:
-    """Return the price of a column that was chosen among many, in the extended criterion.
+    """Return the price of a column that was chosen among many, in the extended BIC.
 
     The best of p columns of noise raises the log-likelihood by about log p.
     """
@@ -42,20 +42,20 @@ def extended_bic(n_rows: float, n_columns: int, n_outputs: int = 1) -> float:
 
 
 def selection_price(t_squared: Array, column: int, n_candidates: int) -> float:
-    r"""Return the nats that a column must bring, given the squared t-values of all that were chosen.
+    r"""Return the price of a column, in nats, given the squared t-values of all selected columns.
 
-    It stands for a model in which each of ``n_candidates`` has a weight or none, every number of weights
-    being as likely as any other, and the logarithms of the sizes of weights, in standard errors
-    :math:`t`, are Gaussian with a mean and a deviation estimated from the other weights. A size known to
-    a factor of :math:`e^s` spans :math:`t s` standard errors, which is Occam's factor, and one that is
-    unlike the others pays for that by Student's density of :math:`\nu` degrees of freedom:
+    It follows from a model with a uniform prior over the number of weights that are not zero, among
+    ``n_candidates``. The logarithms of the absolute t-values :math:`t` are Gaussian, with mean and
+    deviation estimated from the other weights. A weight known up to a factor of :math:`e^s` spans
+    :math:`t s` standard errors, which is the Occam factor. A weight unlike the others pays by the
+    Student-t density with :math:`\nu` degrees of freedom:
 
     .. math:: \log\frac{p - k + 1}{k} + \log(t s)
         + \frac{\nu + 1}2 \log\Bigl(1 + \frac{(\log t - \mu)^2}{\nu s^2}\Bigr)
 
     So where all others are large and of one size, a small weight needs more evidence.
     """
-    size = np.log1p(t_squared) / 2  # log of weight and standard error together: never below zero
+    size = np.log1p(t_squared) / 2  # log sqrt(1 + t^2), never negative
     own, others = size[column], np.delete(size, column)
     centre, doubt = (others.mean(), 1 + 1 / others.size) if others.size else (own, 1.0)
     degrees = _PRIOR_WEIGHTS + max(others.size - 1, 0)

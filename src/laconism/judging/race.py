@@ -1,4 +1,4 @@
-"""A race over folds: candidates that can no longer be chosen are not tried on later folds."""
+"""A race over folds: candidates that can no longer be chosen are dropped before later folds."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .compare import Rule, standard_error
 from .row_scores import RowScores, Scoring
 from .trials import Trial, Tried
 
-# A candidate is out if the leader is better by this much, row by row.
+# A candidate is dropped if the leader is better by this rule.
 BEHIND_LEADER = Rule(errors=1.5)
-# It is out, too, unless it may still be better than every smaller candidate by as much as is required.
+# It is also dropped if it cannot become better than every smaller candidate by the required gain.
 _AHEAD_OF_SMALLER = Rule(errors=2.0)
 
 Fold = tuple[Index, Index]
@@ -31,12 +31,12 @@ class Candidate:
 
     tried: list[Tried] = field(default_factory=list, kw_only=True)
     runs: bool = field(default=True, kw_only=True)
-    handicap: float = field(default=0.0, kw_only=True)  # nats a row by which it must be better
+    handicap: float = field(default=0.0, kw_only=True)  # nats per row by which it must be better
     tie_break: float = field(default=0.0, kw_only=True)  # orders candidates of equal size
 
     @property
     def size(self) -> tuple[float, float]:
-        """Mean number of kept columns or features, and what orders candidates that keep as many."""
+        """Mean number of kept columns or features, and the tie-break for candidates of equal size."""
         return float(np.mean([each.trial.kept for each in self.tried])), self.tie_break
 
     @property
@@ -45,12 +45,12 @@ class Candidate:
         return [each.scores for each in self.tried]
 
     def log_density(self, factors: Array) -> Array:
-        """Return the log density of all rows so far, under the best factor of the variances."""
+        """Return the log density of all rows so far, under the best variance factor."""
         best = best_variance_factor(self.scores, factors)
         return np.concatenate([scores.log_p[best] for scores in self.scores])
 
     def trials(self, factors: Array, n_folds: int) -> list[Trial]:
-        """Return a trial for each fold, under the best factor; NaN on folds that it did not see."""
+        """Return a trial for each fold, under the best factor; NaN on folds where it was not tried."""
         best = best_variance_factor(self.scores, factors)
         found = [
             each.trial._replace(score=float(each.scores.scores()[best]), factor=float(factors[best]))
@@ -64,7 +64,7 @@ C = TypeVar("C", bound=Candidate)
 
 @dataclass(frozen=True)
 class Race(Generic[C]):
-    """Folds on which candidates are tried in rounds, and when a candidate is out.
+    """Rounds of folds on which candidates are tried, and the rules to drop candidates.
 
     Candidates come in paths. One path on one fold is one job: there a candidate may start from the
     solution of the one before it.
@@ -72,9 +72,9 @@ class Race(Generic[C]):
 
     try_path: Callable[[Sequence[C], Fold], Sequence[Tried | None]]
     rounds: Sequence[Sequence[Fold]]  # candidates may be dropped after each round
-    weights: Sequence[float]  # total weight of the rows that each fold judges
+    weights: Sequence[float]  # total weight of the test rows of each fold
     scoring: Scoring
-    drops: bool  # whether a candidate is ever out
+    drops: bool  # whether candidates are dropped at all
     required: float | None  # see drop_dominated
     n_jobs: int | None
     unseen_nats: float = 0.0  # see drop_dominated
@@ -82,7 +82,7 @@ class Race(Generic[C]):
     on_done: Callable[[list[Trial]], Any] = lambda trials: None
 
     def run(self, paths: Sequence[Sequence[C]], beside: C | None = None) -> None:
-        """Try the candidates of each path on the folds, beside one that has been on all of them."""
+        """Try the candidates of each path on the folds; ``beside`` has already been tried on all."""
         done = 0
         with Parallel(n_jobs=self.n_jobs, return_as="generator") as workers:
             for folds in self.rounds:
@@ -118,7 +118,7 @@ def _lean(path: Sequence[C]) -> list[C]:
 
 
 def _record(path: Sequence[Candidate], tried: Sequence[Tried | None]) -> None:
-    """Note the results of one job; a candidate without a result was stopped there."""
+    """Record the results of one job; a candidate without a result is dropped."""
     for candidate, result in zip(path, tried, strict=True):
         candidate.runs = candidate.runs and result is not None
         if candidate.runs and result is not None:
@@ -132,24 +132,25 @@ def drop_dominated(
     required: float | None,
     unseen_nats: float = 0.0,
 ) -> None:
-    """Stop the candidates that can no longer be chosen.
+    """Drop the candidates that can no longer be chosen.
 
-    In the end the smallest candidate is chosen that is worse than the best by no more than ``required``
-    nats, on rows of weight ``total``; None is one standard error of the best. So a candidate is out if
-    it is clearly worse than that, or if it does not lead and will not be better than a smaller one by as
-    much. Rows are compared in pairs, because the difference of two candidates has a smaller standard
-    error than either score.
+    The final choice is the smallest candidate that is worse than the best by at most ``required`` nats
+    on all rows, of weight ``total``; None is one standard error of the best. So a candidate is dropped
+    if it is clearly worse than that. It is also dropped if it is not the leader and cannot become
+    better than a smaller candidate by as much. Scores are compared row by row, because the difference
+    of two candidates has a smaller standard error than either score.
 
     Parameters
     ----------
     candidates : sequence of Candidate
     factors : ndarray
-        Of the variances, to choose from.
+        The variance factors to choose from.
     total : float
         Weight of the rows of all folds.
     required : float or None
+        Nats by which a larger candidate must be better.
     unseen_nats : float, default=0.0
-        A standard error that is there in any case: few rows do not show how others will differ.
+        A standard error that is always added: differences on few rows underestimate the variation.
     """
     running = [candidate for candidate in candidates if candidate.runs]
     log_p = np.array([candidate.log_density(factors) - candidate.handicap for candidate in running])

@@ -12,17 +12,17 @@ from .._protocols import Array
 # The log density of one row is bounded below, so that a class missing from a fold's training rows, or an
 # outlier, costs a finite number of nats.
 MIN_LOG_DENSITY_NATS = -700.0
-# Candidate factors of the variances, the largest first, half an octave apart. Factors above two are
-# supported by few rows only, and the smallest is next to none.
+# Candidate variance factors, the largest first, half an octave apart. Factors above two would rest on
+# few rows only; the smallest is nearly zero.
 VARIANCE_FACTORS = 2.0 ** (np.arange(2, -27, -1) / 2)
-# The only factor where models are taken as they are.
+# The only factor if variances are not calibrated.
 UNIT_FACTOR = np.ones(1)
 
 
 class RowScores(NamedTuple):
     """Log densities of rows that a model was not fitted to."""
 
-    log_p: Array  # one row for each factor of the variances
+    log_p: Array  # one row for each variance factor
     weight: Array
 
     def scores(self) -> Array:
@@ -37,12 +37,12 @@ class Scoring(NamedTuple):
     """How candidates are scored."""
 
     score: ScoreRows  # of a fitted model, X, y and weights
-    factors: Array  # of the variances, to choose from
-    by_rows: bool = True  # whether every row has a score of its own
+    factors: Array  # variance factors to choose from
+    by_rows: bool = True  # whether rows have separate scores
 
 
 def score_labels(model: Any, X: Any, y: Any, weight: Array) -> RowScores:
-    """Return a classifier's log probabilities of the labels under every factor of its variances."""
+    """Return a classifier's log probabilities of the labels under every variance factor."""
     known = np.isin(y, model.classes_)
     column = np.where(known, np.searchsorted(model.classes_, y), 0)
     (m, v), rows = model._latents(X), np.arange(column.size)
@@ -58,11 +58,11 @@ def score_values(model: Any, X: Any, y: Any, weight: Array) -> RowScores:
 
 
 class ScorerAdapter:
-    """A scorer of scikit-learn: one score for all rows of a fold; a class, so that it can be pickled."""
+    """A scorer of scikit-learn, with one score for all rows of a fold. A class can be pickled."""
 
     def __init__(self, scorer: Any) -> None:
         self.scorer = scorer
 
     def __call__(self, model: Any, X: Any, y: Any, weight: Array) -> RowScores:
-        """Return the score as if it were that of one row with the weight of all."""
+        """Return the score as that of one row with the total weight."""
         return RowScores(np.array([[float(self.scorer(model, X, y))]]), np.array([weight.sum()]))

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from .._protocols import Array, Index
 from ..basis.rows import row_key
 
-# Digits to which two distances from the mean are the same: further digits are rounding.
+# Digits in which distances from the mean are compared; further digits are rounding.
 _DISTANCE_DIGITS = 9
 
 
@@ -28,8 +28,8 @@ def evenly_spaced(order: Index, n_rows: int) -> Index:
 def order_by_distance(X: Any, codes: Index) -> Index:
     """Return an order of distinct rows that does not depend on the order or units of the columns either.
 
-    By the distance from the mean in deviations of the features; rows at one distance by a projection,
-    and equal rows by their targets.
+    Rows are ordered by their distance from the mean, with standardised features; rows at equal
+    distance by a projection, and equal rows by their targets.
     """
     sparse: bool = issparse(X)
     centred = X if sparse else X - np.mean(X, axis=0, dtype=np.float64)
@@ -42,7 +42,7 @@ def order_by_distance(X: Any, codes: Index) -> Index:
 def groups_by_target(X: Any, y: Array, tolerance: float = 1e-9) -> Index:
     """Return a group number for each row, in the order of targets; equal rows with one target share it.
 
-    Rows are equal if their projections are, to this part of the largest.
+    Rows are equal if their projections are, up to ``tolerance`` times the largest one.
     """
     key = row_key(X)
     order = np.lexsort((key, y))

@@ -16,7 +16,7 @@ class Trial(NamedTuple):
     kept: float = math.nan
     fit_seconds: float = math.nan
     score_seconds: float = math.nan
-    factor: float = 1.0  # of its variances, the same in all folds
+    factor: float = 1.0  # variance factor, the same in all folds
 
 
 class Data(NamedTuple):
@@ -36,4 +36,4 @@ class Tried(NamedTuple):
 
     scores: RowScores
     trial: Trial
-    scales: list[float]  # of the prior, one for each output, where they were learnt
+    scales: list[float]  # of the prior, one for each output, if they were estimated

@@ -5,7 +5,7 @@
 - ``_pairwise``: distances and inner products of rows, dense or sparse, without overflow.
 - ``linear``, ``polynomial``, ``rbf``, ``matern``: the kernels.
 - ``scaled``: a weight for each feature; ``callable``: a function as a kernel.
-- ``_resolve``: from what a user writes as ``kernel=`` to a kernel.
+- ``_resolve``: from the argument ``kernel=`` of an estimator to a kernel.
 """
 
 from ._families import DotProduct, Stationary

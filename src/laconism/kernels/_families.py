@@ -1,4 +1,4 @@
-"""The two families that most kernels belong to: of the distance and of the inner product."""
+"""Kernels that are functions of the distance, and kernels that are functions of the inner product."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from .base import REMEDY, Kernel
 class Stationary(Kernel):
     """A kernel of the squared distance, ``K(x, c) = profile(|x - c|^2)``.
 
-    A profile must be finite for every squared distance from zero to infinity.
+    Subclasses define ``profile`` and ``profile_slope``; both must be finite for every squared distance
+    from zero to infinity, both included.
 
     Examples
     --------
@@ -75,6 +76,8 @@ class Stationary(Kernel):
 class DotProduct(Kernel):
     """A kernel of the inner product, ``K(x, c) = profile(x·c)``.
 
+    Subclasses define ``profile`` and ``profile_slope``.
+
     Examples
     --------
     >>> import numpy as np
@@ -100,7 +103,7 @@ class DotProduct(Kernel):
         """Return the derivative of :meth:`profile` with respect to ``s``."""
 
     def _evaluate(self, s: Array) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):  # reported as one sentence instead
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below, in one message
             K = self.profile(s)
         return finite(K, self, self._remedy)
 

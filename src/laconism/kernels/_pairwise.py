@@ -11,15 +11,15 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from .._protocols import Array
 
-# |x|^2 + |c|^2 - 2 x.c rounds to a few units in the last place of |x|^2 when x equals c. Anything
-# below eight of them cannot be told from zero, and must be zero where a profile has a cusp there.
+# When x equals c, |x|^2 + |c|^2 - 2 x.c is off by a few units in the last place of |x|^2. Values below
+# eight of them are set to zero, which matters for profiles with a cusp there.
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 # With at most this many centres, distances are laid out by columns: short rows are slow to work on.
 _MAX_CENTRES_BY_COLUMNS = 64
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether ``X`` is sparse; a plain bool, so that the type of ``X`` stays open."""
+    """Whether ``X`` is sparse; a plain bool, so that type checkers do not narrow ``X``."""
     return bool(issparse(X))
 
 
@@ -32,7 +32,7 @@ def as_float(X: Any) -> Any:
 
 
 def as_pair(X: Any, C: Any) -> tuple[Any, Any]:
-    """Return both matrices as floats of one type; they stay the same object if they were."""
+    """Return both matrices as floats of one type; if they are one object, so are the results."""
     A = as_float(X)
     B = A if C is X else as_float(C)
     if A.shape[1] != B.shape[1]:
@@ -52,14 +52,14 @@ def scale_features(X: Any, theta: Any) -> Any:
             f"There must be one scale per feature ({A.shape[1]}), got shape {np.shape(theta)}."
         )
     root = np.sqrt(np.asarray(theta, dtype=np.float64))
-    # Scales beyond the range of a float are those of features below it: doubles hold their product.
+    # Very large scales belong to very small features: doubles hold the product.
     A = A.astype(np.float64) if root.max(initial=0.0) > np.finfo(A.dtype).max else A
     root = root.astype(A.dtype)
     return A.multiply(root).tocsr() if is_sparse(A) else A * root
 
 
 def scale_pair(X: Any, C: Any, theta: Any) -> tuple[Any, Any]:
-    """Scale the features of both matrices; they stay the same object if they were."""
+    """Scale the features of both matrices; if they are one object, so are the results."""
     A = scale_features(X, theta)
     return A, A if C is X else scale_features(C, theta)
 
@@ -69,16 +69,16 @@ def _largest(A: Any) -> float:
 
 
 def centred(A: Any, B: Any) -> tuple[Any, Any, float]:
-    """Return ``(A - s) / unit``, ``(B - s) / unit`` and ``unit``: a frame safe for differences.
+    """Return ``(A - s) / unit``, ``(B - s) / unit`` and ``unit``, from which distances are accurate.
 
     Distances do not depend on the origin s, but their rounding does: without the shift to the mean
     of ``B``, a feature such as a time stamp (1.7e9) loses all its digits. Sparse matrices are not
-    shifted, which would fill them. ``unit`` is one unless squares would overflow.
+    shifted, since that would make them dense. ``unit`` is one unless squares would overflow.
     """
     same = A is B
     unit = 1.0
     largest = max(_largest(A), _largest(B))
-    # |a - b|^2 <= 4 p largest^2; the remaining factor of four is slack for the sums on the way.
+    # |a - b|^2 <= 4 p largest^2; another factor of four is a margin for intermediate sums.
     if largest > math.sqrt(float(np.finfo(A.dtype).max) / (16 * A.shape[1])):
         # A power of two, so that the division does not round.
         unit = 2.0 ** (math.frexp(largest)[1] - 1)
@@ -97,8 +97,8 @@ def squared_distances(X: Any, C: Any) -> Array:
         return np.zeros((A.shape[0], B.shape[0]), dtype=A.dtype)
     A, B, unit = centred(A, B)
     dtype = A.dtype
-    # |a|^2 + |b|^2 - 2 a.b in double precision, in place: a kernel is evaluated hundreds of times in a
-    # fit, often for few columns, and checking the matrices again would cost more than the product.
+    # |a|^2 + |b|^2 - 2 a.b in double precision, in place. A fit evaluates a kernel hundreds of times,
+    # often for few columns: validating the matrices again would cost more than the product.
     A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
     few = B.shape[0] <= _MAX_CENTRES_BY_COLUMNS < A.shape[0]
     if few:
@@ -123,12 +123,12 @@ def _expanded(A: Any, B: Any, a: Array, b: Array) -> Array:
         sq += a[:, None]
         sq += b
         return sq
-    # One product of (-2 A, a, 1) and (B, 1, b): two more passes over the matrix would cost as much.
+    # One product of (-2 A, a, 1) and (B, 1, b) saves two passes over the matrix.
     return np.asarray(_bordered(-2 * A, a, 1.0) @ _bordered(B, 1.0, b).T)
 
 
 def _bordered(A: Array, next_to_last: Array | float, last: Array | float) -> Array:
-    """Return the matrix with two more columns."""
+    """Return the matrix with two columns appended."""
     n, p = A.shape
     wide = np.empty((n, p + 2))
     wide[:, :p], wide[:, p], wide[:, p + 1] = A, next_to_last, last
@@ -136,9 +136,9 @@ def _bordered(A: Array, next_to_last: Array | float, last: Array | float) -> Arr
 
 
 def _zero_equal_rows(sq: Array, norms: Array) -> None:
-    """Put to zero, in place, what cannot be told from it: see ``ROUNDING``."""
-    flat = sq.ravel()  # a view: the matrix has just been made
-    # Almost none are below the largest bound, and only those are held against their own.
+    """Set to zero, in place, distances that are rounding: see ``ROUNDING``."""
+    flat = sq.ravel()  # a view: the matrix is contiguous
+    # Almost no entry is below the largest bound; only those are compared with the bound of their pair.
     near = np.flatnonzero(flat < ROUNDING * norms.max())
     flat[near[flat[near] < ROUNDING * norms[near // sq.shape[1]]]] = 0.0
 
@@ -159,10 +159,9 @@ def squared_norms(X: Any) -> Array:
 
 
 def representable(value: float, like: Array) -> float:
-    """Return the positive ``value``, moved into the range of the float type of ``like``.
+    """Return the positive ``value``, clipped to the range of the float type of ``like``.
 
-    A factor that turns into 0 or infinity in float32 would make NaN of an infinite or zero
-    distance.
+    A factor of 0 or infinity, as float32 would round it, times an infinite or zero distance is NaN.
     """
     info = np.finfo(like.dtype)
     return min(max(float(value), float(info.tiny)), float(info.max))

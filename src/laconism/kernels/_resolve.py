@@ -1,4 +1,4 @@
-"""From what a user writes as ``kernel=`` to a kernel."""
+"""From the argument ``kernel=`` of an estimator to a kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REGISTRY: dict[str, type[Kernel]] = {
     "matern": Matern,
 }
 
-# Estimators take the matrix itself for this name: there is no kernel to resolve.
+# With this name estimators take the kernel matrix itself, so there is no kernel to resolve.
 PRECOMPUTED = "precomputed"
 
 
@@ -31,9 +31,10 @@ def resolve_kernel(value: Any, *, gamma: float, degree: int, coef0: float) -> Ke
     Parameters
     ----------
     value : str, Kernel or callable
-        A name takes those of the parameters below that its kernel has; a kernel is cloned and
-        keeps its own; a function is wrapped in :class:`FunctionKernel`.
+        A kernel given by name gets those of the parameters below that it has. An instance is cloned,
+        and its parameters stay. A function is wrapped in :class:`FunctionKernel`.
     gamma, degree, coef0 : float, int, float
+        Parameters of a kernel given by name.
 
     Examples
     --------

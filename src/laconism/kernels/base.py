@@ -1,4 +1,4 @@
-"""What a kernel is; sums and products of kernels, which are kernels."""
+"""The base class of kernels, and their sums and products."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REMEDY = "scale the features"
 class Kernel(Component, ABC):
     """A positive semi-definite function of two points, evaluated for the rows of two matrices.
 
-    Kernels combine with ``+`` and ``*``.
+    Sums and products of kernels, written ``+`` and ``*``, are kernels again.
 
     Examples
     --------
@@ -50,11 +50,11 @@ class Kernel(Component, ABC):
 
     @abstractmethod
     def diag(self, X: Any) -> Array:
-        """Return ``K(x_i, x_i)``, of shape (n,), without the rest of the matrix."""
+        """Return the diagonal ``K(x_i, x_i)``, of shape (n,)."""
 
     @abstractmethod
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
-        """Return the weighted derivative with respect to the feature scales.
+        """Return the gradient with respect to the feature scales of a weighted sum of kernel values.
 
         The k-th entry is ``sum_ij W_ij d K(sqrt(theta) o x_i, sqrt(theta) o c_j) / d theta_k``.
 
@@ -65,6 +65,7 @@ class Kernel(Component, ABC):
         theta : array of shape (p,)
             Non-negative feature scales.
         W : array of shape (n, m)
+            The weights of the sum.
 
         Returns
         -------
@@ -79,7 +80,7 @@ class Kernel(Component, ABC):
 
 
 class _Pair(Kernel):
-    """Two kernels and what both of their combinations share."""
+    """A combination of two kernels."""
 
     def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left = left
@@ -159,6 +160,6 @@ class Product(_Pair):
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
         """Return the gradient by the product rule."""
         A, B = scale_pair(X, C, theta)
-        # the product rule, with the other factor moved into the weights
+        # the other factor is absorbed in the weights
         left = self.left.scale_gradient(X, C, theta, W * self.right(A, B))
         return left + self.right.scale_gradient(X, C, theta, W * self.left(A, B))

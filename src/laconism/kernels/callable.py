@@ -12,7 +12,7 @@ from .._protocols import Array
 from ._pairwise import is_sparse
 from .base import Kernel
 
-# Rows per call of diag: n / 64 calls instead of n, for 64 n kernel values instead of n.
+# Rows per call of diag: fewer calls, at the price of evaluating whole blocks.
 DIAGONAL_BLOCK_ROWS = 64
 
 
@@ -22,8 +22,9 @@ class FunctionKernel(Kernel):
     Parameters
     ----------
     function : callable
-        Takes matrices of shapes (n, p) and (m, p), returns a finite one of shape (n, m). It need not
-        be positive semi-definite; so it is never factored, and a fit holds the whole matrix.
+        Takes matrices of shapes (n, p) and (m, p) and returns a finite one of shape (n, m). It need
+        not be positive semi-definite. For this reason the kernel matrix is never factored: a fit
+        holds all of it in memory.
 
     Examples
     --------
@@ -43,7 +44,7 @@ class FunctionKernel(Kernel):
 
     @property
     def positive(self) -> bool:
-        """False: nobody knows."""
+        """False: it is not known to be positive semi-definite."""
         return False
 
     def __call__(self, X: Any, C: Any) -> Array:
@@ -68,7 +69,7 @@ class FunctionKernel(Kernel):
         return np.concatenate([np.diagonal(self(block, block)) for block in blocks])
 
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
-        """Raise ``TypeError``: the derivative of a function is not known."""
+        """Raise ``TypeError``: the function has no known derivative."""
         raise TypeError(
             "FunctionKernel: a plain function has no derivative with respect to feature scales, "
             "so use a kernel of laconism.kernels such as RBF()."

@@ -16,7 +16,7 @@ MAX_SCALED_DISTANCE = 800.0
 
 
 class Matern(Stationary):
-    r"""The Matérn kernel of smoothness ``nu``: rougher than the Gaussian it tends to.
+    r"""The Matérn kernel of smoothness ``nu``, rougher than the Gaussian kernel.
 
     With the length scale ``h = 1 / sqrt(2 gamma)`` and ``a = sqrt(2 nu) |x - c| / h``::
 
@@ -29,8 +29,9 @@ class Matern(Stationary):
     Parameters
     ----------
     nu : {0.5, 1.5, 2.5}, default=1.5
+        Smoothness: sample functions are ``nu - 1/2`` times mean-square differentiable.
     gamma : float, default=1.0
-        Inverse squared width, on the scale of :class:`~laconism.kernels.RBF`.
+        Inverse squared width, positive, on the scale of :class:`~laconism.kernels.RBF`.
 
     Notes
     -----

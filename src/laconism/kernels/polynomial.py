@@ -17,9 +17,11 @@ class Polynomial(DotProduct):
     Parameters
     ----------
     degree : int, default=3
+        Degree of the polynomial, positive.
     gamma : float, default=1.0
+        Factor of the inner product, positive.
     coef0 : float, default=1.0
-        Must not be negative, or the kernel is not positive semi-definite.
+        Constant term. If it were negative, the kernel would not be positive semi-definite.
 
     Examples
     --------
@@ -58,12 +60,12 @@ class Polynomial(DotProduct):
 
 
 def _power(base: Array, exponent: int) -> Array:
-    """Return ``base**exponent`` by repeated squaring, several times as fast as NumPy's power."""
+    """Return ``base**exponent`` by repeated squaring, which is faster than NumPy's power."""
     result = np.ones_like(base)
     while exponent:
         if exponent % 2:
             result *= base
         exponent //= 2
-        if exponent:  # a square too many could overflow
+        if exponent:  # an unused last square could overflow
             base = base * base
     return result

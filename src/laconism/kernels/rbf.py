@@ -16,7 +16,8 @@ class RBF(Stationary):
     Parameters
     ----------
     gamma : float, default=1.0
-        Inverse squared width. A paper's Gaussian width h is ``gamma = 1 / (2 h**2)``.
+        Inverse squared width, positive. A Gaussian of standard deviation h has
+        ``gamma = 1 / (2 h**2)``.
 
     Examples
     --------

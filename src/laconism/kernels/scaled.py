@@ -14,22 +14,23 @@ from .base import Kernel
 
 
 class Scaled(Kernel):
-    """Any kernel with a scale for each feature, ``K(sqrt(theta) o (x - o), sqrt(theta) o (c - o))``.
+    """Any kernel with a scale for each feature, ``K(sqrt(theta) * (x - o), sqrt(theta) * (c - o))``.
 
-    A scale of zero removes its feature. With a ``spread`` features of long tails are squashed:
-    ``asinh((x - o) / spread)`` takes the place of ``x - o``.
+    A scale of zero removes its feature. With a ``spread``, ``asinh((x - o) / spread)`` takes the place
+    of ``x - o``; this compresses long tails.
 
     Parameters
     ----------
     kernel : Kernel
+        The kernel that is evaluated at the scaled features.
     scales : array-like of shape (p,)
-        The non-negative feature scales theta.
+        The feature scales theta, not negative.
     origin : array-like of shape (p,) or None, default=None
-        Subtracted from the features: inner products depend on it, distances do not. With an origin
-        sparse matrices become dense.
+        The origin o, subtracted from the features; ``None`` is zero. Inner products depend on it,
+        distances do not. With an origin sparse matrices become dense.
     spread : array-like of shape (p,) or None, default=None
-        How far from the origin a feature begins to count by its logarithm; ``None`` is nowhere. Sparse
-        matrices become dense.
+        Distance from the origin beyond which a feature is compressed to its logarithm, positive;
+        ``None`` compresses nothing. With a spread sparse matrices become dense.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class Scaled(Kernel):
     def slopes(self, X: Any, C: Any, w: Array) -> Array:
         """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row, for a stationary kernel.
 
-        It is the gradient along the transformed features: squashed, if there is a ``spread``.
+        The gradient is with respect to the transformed features, after ``origin`` and ``spread``.
         """
         inner: Any = self.kernel
         scaled = scale_pair(*self._moved(X, C), self.scales)
@@ -99,9 +100,9 @@ class Scaled(Kernel):
         return self.kernel.scale_gradient(*self._moved(X, C), self.scales, W)
 
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
-        """Return the gradient for scales ``theta`` on top of the kernel's own."""
+        """Return the gradient for scales ``theta`` that multiply those of this kernel."""
         scales = np.asarray(self.scales, dtype=np.float64)
-        if self.origin is not None:  # which theta would have to move as well
+        if self.origin is not None:  # theta would have to scale the origin as well
             raise ValueError("Scaled: no scales fit on top of an origin; centre the features instead.")
         if self.spread is not None:
             raise ValueError("Scaled: no scales fit on top of a spread; squash the features instead.")
@@ -109,7 +110,7 @@ class Scaled(Kernel):
         return scales * self.kernel.scale_gradient(X, C, np.asarray(theta) * scales, W)
 
     def _moved(self, X: Any, C: Any) -> tuple[Any, Any]:
-        """Return both relative to the origin and squashed; they stay the same object if they were."""
+        """Return both transformed by origin and spread; if they are one object, so are the results."""
         if self.origin is None and self.spread is None:
             return X, C
         A = self._transformed(X)

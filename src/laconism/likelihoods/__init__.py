@@ -3,7 +3,7 @@
 The laws ``d bound/dm == r (z - m)`` and ``d bound/dv == -r / 2`` are tested for every class.
 
 - ``_base``: the base class; ``_binary``: what the likelihoods of two classes share.
-- ``_noise``: what the likelihoods of regression share, such as the least noise.
+- ``_noise``: what the likelihoods of regression share, such as the lower bound of the noise.
 - ``probit``, ``logistic``: two classes.
 - ``gaussian``: regression; ``student``: regression with heavy tails.
 """

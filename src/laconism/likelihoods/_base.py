@@ -18,13 +18,13 @@ _QUADRATURE_NODES = 64
 class Likelihood(Component, ABC):
     r"""The distribution of a target given its latent ``f ~ N(m, v)``.
 
-    The methods belong together: the Gaussian with target :math:`z` and precision :math:`r` touches
-    the bound, which is the law :math:`\partial\,\mathrm{bound}/\partial m = r(z-m)`,
-    :math:`\partial\,\mathrm{bound}/\partial v = -r/2`, and at ``v = 0`` the bound is the log
-    probability itself (:func:`laconism.testing.check_likelihood`).
+    The Gaussian with target :math:`z` and precision :math:`r` touches the bound. This ties the methods
+    together by the laws :math:`\partial\,\mathrm{bound}/\partial m = r(z-m)` and
+    :math:`\partial\,\mathrm{bound}/\partial v = -r/2`; at ``v = 0`` the bound equals the log
+    probability. :func:`laconism.testing.check_likelihood` tests them.
     """
 
-    concave = True  # whether the logarithm of the probability is, in the latent
+    concave = True  # whether ``log_prob`` is concave in the latent
 
     @abstractmethod
     def log_prob(self, y: Array, f: Array) -> Array:
@@ -43,15 +43,15 @@ class Likelihood(Component, ABC):
         """Return the first derivative of ``log_prob`` in ``f`` and minus the second."""
 
     def evaluate(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
-        """Return ``log_prob`` and both ``derivatives`` at once, for those that share their cost."""
+        """Return ``log_prob`` and both ``derivatives`` at once, which may share their cost."""
         return self.log_prob(y, f), *self.derivatives(y, f)
 
     def first_target(self, y: Array) -> Array:
-        """Return what the first least-squares fit is made to."""
+        """Return the target of the first least-squares fit."""
         return y
 
     def predictive(self, y: Array, m: Array, v: Array) -> Array:
-        """Return ``log p(y)`` for a latent ``f ~ N(m, v)``: by quadrature, unless one knows better."""
+        """Return ``log p(y)`` for a latent ``f ~ N(m, v)``, by quadrature where no formula is known."""
         nodes, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE_NODES)
         f = np.asarray(m)[..., None] + np.sqrt(np.asarray(v))[..., None] * nodes
         log_p = self.log_prob(np.asarray(y)[..., None], f)
@@ -59,16 +59,16 @@ class Likelihood(Component, ABC):
 
     @abstractmethod
     def sample(self, f: Array, rng: Seed) -> Array:
-        """Draw a target for each latent; lets :mod:`laconism.testing` check any likelihood."""
+        """Draw a target for each latent; :mod:`laconism.testing` uses it."""
 
     def squares(self, y: Array, f: Array) -> Array:
-        """Return the squared residuals, each times the part with which it counts: most count fully."""
+        """Return the squared residuals, each times its relative precision; one by default."""
         return np.asarray((y - f) ** 2)
 
     def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
-        """Return the likelihood with its own parameters re-estimated; most have none."""
+        """Return the likelihood with its parameters re-estimated; itself if it has none."""
         return self
 
     def hold(self) -> Self:
-        """Return the likelihood with its own parameters held where they are; most have none."""
+        """Return the likelihood with its parameters fixed at their present values."""
         return self

@@ -1,4 +1,4 @@
-"""What the likelihoods of regression share: a noise, the least that it may be, its typical size."""
+"""What the likelihoods of regression share: the noise, its lower bound, robust estimates of scale."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from .._component import is_positive, require
 from .._protocols import Array
 from ._base import Likelihood
 
-# A model with at least half as many columns as rows can interpolate: its residuals do not show that the
-# noise is below this fraction of the target's variance.
+# A model with at least half as many columns as rows can interpolate, so small residuals are no evidence
+# of little noise: the noise is at least this fraction of the target's variance.
 _UNIDENTIFIED_NOISE_FRACTION = 1e-3
 # The median distance from the median of a Gaussian, in standard deviations.
 _MEDIAN_DISTANCE = 0.6744897501960817
 
 
 class Noise(Likelihood):
-    """A likelihood of numbers: the latent plus noise of the squared scale ``noise``."""
+    """A likelihood of regression: a target is its latent plus noise of squared scale ``noise``."""
 
     noise: float
     estimate: bool
@@ -27,16 +27,16 @@ class Noise(Likelihood):
     @property
     @abstractmethod
     def variance(self) -> float:
-        """Variance of the noise, or of the Gaussian with as much of it within two deviations."""
+        """Variance of the Gaussian with the same probability within two deviations as the noise."""
 
     @property
     @abstractmethod
     def information(self) -> float:
-        """What a target tells about its latent: a Gaussian's precision."""
+        """Fisher information of a target about its latent; for a Gaussian, the precision."""
 
     @abstractmethod
     def half_width(self, v: Array, coverage: float) -> Array:
-        """Return half the width of the interval around its mean that a target is in so often.
+        """Return half the width of the central interval with this probability ``coverage``.
 
         ``v`` is the variance of the latent.
         """
@@ -49,19 +49,19 @@ class Noise(Likelihood):
 
 
 def least_noise(spread: float, size: float, floor: float, noise_unidentified: bool) -> float:
-    """Return the least noise variance that residuals are believed to be evidence of.
+    """Return the lower bound of the noise variance.
 
-    ``spread`` is the variance of the targets, ``size`` how large they are; ``noise_unidentified`` says
-    that there are half as many columns as rows.
+    ``spread`` is the variance of the targets and ``size`` their magnitude. ``noise_unidentified`` is
+    true if there are at least half as many columns as rows.
     """
     least = spread * max(_UNIDENTIFIED_NOISE_FRACTION if noise_unidentified else 0.0, floor)
     if spread <= (8 * np.finfo(float).eps * size) ** 2:
-        least = (1e-6 * size) ** 2  # a constant: what is left of it is rounding, not signal
+        least = (1e-6 * size) ** 2  # the target is constant up to rounding
     return float(max(least, 1e-150))
 
 
 def median(values: Array, weight: Array) -> float:
-    """Return the median, a row of weight 2 counting as two rows."""
+    """Return the weighted median; a row of weight 2 counts as two rows."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order])
     half = reached[-1] / 2
@@ -71,9 +71,9 @@ def median(values: Array, weight: Array) -> float:
 
 
 def robust_spread(y: Array, weight: Array) -> float:
-    """Return the variance of targets as their median distance tells it: a few may be anywhere."""
+    """Return the variance of the targets from their median absolute deviation, robust to outliers."""
     away = np.abs(y - median(y, weight))
     typical = median(away, weight) / _MEDIAN_DISTANCE
     if typical > 0:
         return typical**2
-    return float(weight @ away / weight.sum()) ** 2  # more than half of them are the same
+    return float(weight @ away / weight.sum()) ** 2  # more than half of the targets are equal

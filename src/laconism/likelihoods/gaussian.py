@@ -18,19 +18,19 @@ _MAX_NOISE_PER_RESIDUAL = 5.0
 class Gaussian(Noise):
     r"""Gaussian likelihood, :math:`y \sim \mathcal N(f, \sigma^2)`.
 
-    Its noise variance is re-estimated as :math:`\sigma^2 = \|y - f\|^2/n`, eq. (3) of [F01]_, but never
-    below a thousandth of the target's variance while the model has half as many columns as there are
-    rows: a model that interpolates is no evidence that there is no noise.
+    The noise variance is re-estimated as :math:`\sigma^2 = \|y - f\|^2/n`, eq. (3) of [F01]_. While the
+    model has at least half as many columns as there are rows, the estimate is at least a thousandth of
+    the target's variance: such a model can interpolate, and its residuals then say nothing about the
+    noise.
 
     Parameters
     ----------
     noise : float, default=1.0
-        Variance of the noise.
+        Variance of the noise; the first value if it is estimated.
     estimate : bool, default=True
         Whether :meth:`refit` re-estimates it; ``False`` keeps ``noise`` as given.
     floor : float, default=1e-12
-        The least that an estimate may be, as a part of the target's variance; the default is what a
-        double can tell from zero.
+        Lower bound of the estimate, as a fraction of the target's variance.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Gaussian(Noise):
 
     @property
     def variance(self) -> float:
-        """Its noise."""
+        """Variance of the noise."""
         return float(self.noise)
 
     @property
@@ -73,7 +73,7 @@ class Gaussian(Noise):
         return type(self)(noise=float(noise), estimate=True, floor=self.floor)
 
     def hold(self) -> Self:
-        """Return the likelihood with this noise variance, no longer re-estimated."""
+        """Return the likelihood with the noise variance fixed at its present value."""
         return type(self)(noise=self.noise, estimate=False)
 
     def log_prob(self, y: Array, f: Array) -> Array:
@@ -82,16 +82,16 @@ class Gaussian(Noise):
         return np.asarray(-0.5 * (np.log(2 * np.pi * s2) + (y - f) ** 2 / s2))
 
     def bound(self, y: Array, m: Array, v: Array) -> Array:
-        """Return the expected log density, which is exact."""
+        """Return the expected log density itself; the bound is exact."""
         return self.log_prob(y, m) - np.asarray(v) / (2 * self.noise)
 
     def predictive(self, y: Array, m: Array, v: Array) -> Array:
-        """Return the log density of each target, with the latent's variance added to the noise's."""
+        """Return the log density of each target, latent and noise variances added."""
         s2 = self.noise + np.asarray(v)
         return np.asarray(-0.5 * (np.log(2 * np.pi * s2) + (y - m) ** 2 / s2))
 
     def half_width(self, v: Array, coverage: float) -> Array:
-        """Return a multiple of the deviation of latent and noise together."""
+        """Return a quantile of the normal distribution times the predictive standard deviation."""
         return np.asarray(np.sqrt(self.noise + np.asarray(v)) * ndtri(0.5 + coverage / 2))
 
     def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:

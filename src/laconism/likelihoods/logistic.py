@@ -12,8 +12,9 @@ from ._binary import Binary
 class Logistic(Binary):
     r"""Logistic likelihood, :math:`P(y = 1 \mid f) = \sigma(f)`; labels are -1, +1.
 
-    The touching Gaussian is Jaakkola and Jordan's with :math:`\xi^2 = m^2 + v`: precision
-    :math:`\tanh(\xi/2)/(2\xi)` and bound :math:`\log\sigma(\xi) + (y m - \xi)/2`, [JJ00]_.
+    The bound is that of Jaakkola and Jordan [JJ00]_,
+    :math:`\log\sigma(\xi) + (y m - \xi)/2` with :math:`\xi^2 = m^2 + v`; the Gaussian that touches it
+    has the precision :math:`\tanh(\xi/2)/(2\xi)`.
 
     Examples
     --------

@@ -12,8 +12,9 @@ from ._binary import Binary
 class Probit(Binary):
     r"""Probit likelihood, :math:`P(y = 1 \mid f) = \Phi(f)`, eq. (2) of [FJ01]_; labels are -1, +1.
 
-    The hidden :math:`z = f + \mathcal N(0, 1)` of the papers makes the touching Gaussian: precision 1
-    and the truncated mean of eq. (6) as target, so the bound is :math:`\log\Phi(y m) - v/2`.
+    The bound is :math:`\log\Phi(y m) - v/2`. It comes from the papers' latent variable
+    :math:`z = f + \mathcal N(0, 1)`: the Gaussian that touches the bound has precision 1, and its
+    target is the mean of :math:`z` given the label, eq. (6).
 
     Examples
     --------
@@ -36,7 +37,7 @@ class Probit(Binary):
         return log_probit(y * m) - np.asarray(v) / 2
 
     def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
-        """Return the truncated mean, eq. (6) of [FJ01], and precision 1."""
+        """Return the mean of the truncated Gaussian, eq. (6) of [FJ01], and precision 1."""
         m = np.asarray(m, dtype=float)
         return m + y * probit_ratio(y * m), np.ones_like(m)
 

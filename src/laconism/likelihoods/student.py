@@ -1,4 +1,4 @@
-"""Student's noise with heavy tails: regression that is robust to outliers."""
+"""Student-t noise: regression that is robust to outliers."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from .._component import is_positive, require
 from .._protocols import Array, Seed
 from ._noise import Noise, least_noise, median, robust_spread
 
-# The degrees of freedom lie between tails of finite variance, which are heavy enough for Cauchy noise,
+# Bounds of the degrees of freedom. Below: finite variance, and tails heavy enough for Cauchy noise.
 _MIN_DEGREES = 2.5
-# and what no data distinguish from a Gaussian.
+# Above: not distinguishable from a Gaussian.
 _MAX_DEGREES = 100.0
-# With fewer rows per column than this a fit may interpolate some rows, so that others look like
-# outliers;
+# With fewer rows per column a fit may interpolate some rows, so that others look like outliers.
 _MIN_ROWS_PER_COLUMN = 8
-# then the degrees of freedom are at least this.
+# The degrees of freedom are then at least this.
 _MIN_DEGREES_FEW_ROWS = 4.0
-# A re-estimate that changes by less than this fraction is the same.
+# Relative change below which a re-estimate is discarded.
 _REFIT_TOLERANCE = 1e-8
 # Newton steps for the logarithm of the scale.
 _MAX_SCALE_STEPS = 100
-# The last of them is shorter than this.
+# They end when one is shorter than this.
 _SCALE_STEP_TOLERANCE = 1e-12
 # As for Gaussian noise: latent variance adds at most this many times the residual variance.
 _MAX_NOISE_PER_RESIDUAL = 5.0
@@ -37,31 +36,32 @@ _PRECISION_NODES = 160
 _INTEGRAL_DEPTH_NATS = 34.0
 # A latent variance below this fraction of a squared residual does not change the density.
 _NEGLIGIBLE_VARIANCE_FRACTION = 1e-10
-# Bisections for the end of an interval, to the last digit.
+# Bisections for the end of an interval, enough for double precision.
 _BISECTIONS = 50
 
 
 class Student(Noise):
-    r"""Student-t likelihood, :math:`y = f + \sigma t_\nu`: a few targets may be anywhere.
+    r"""Student-t likelihood, :math:`y = f + \sigma t_\nu`, robust to outliers.
 
     A Gaussian whose precision differs from row to row, :math:`y \sim \mathcal N(f, \sigma^2/\tau)`,
     :math:`\tau \sim \mathrm{Gamma}(\nu/2, \nu/2)`. The touching Gaussian has the row's expected
-    precision, :math:`(\nu + 1)/(\nu\sigma^2 + (y - m)^2 + v)` [LLT89]_: the further out, the less a
-    target counts. Scale and degrees of freedom are re-estimated together at their maximum, so that
-    without outliers it becomes a Gaussian.
+    precision, :math:`(\nu + 1)/(\nu\sigma^2 + (y - m)^2 + v)` [LLT89]_, so a target counts less the
+    larger its residual. Scale and degrees of freedom are estimated together by maximum likelihood;
+    without outliers the estimate is close to a Gaussian.
 
     Parameters
     ----------
     df : float, default=4.0
-        Degrees of freedom :math:`\nu`: 1 is Cauchy's noise, many are a Gaussian's.
+        Degrees of freedom :math:`\nu`, positive. 1 is Cauchy noise; large values approach a Gaussian.
     noise : float, default=1.0
         The squared scale :math:`\sigma^2`.
     estimate : bool, default=True
-        Whether :meth:`refit` re-estimates the scale; ``False`` keeps both as given.
+        Whether :meth:`refit` re-estimates the scale; ``False`` keeps scale and ``df`` as given.
     estimate_df : bool, default=True
-        Whether it re-estimates the degrees of freedom too, between 2.5 (or ``df``, if less) and 100.
+        Whether :meth:`refit` also re-estimates the degrees of freedom, between 2.5 (or ``df``, if less)
+        and 100; with few rows per column at least 4 (or ``df``, if less).
     floor : float, default=1e-12
-        The least that an estimate of the noise may be, as a part of the target's variance.
+        Lower bound of the estimate of ``noise``, as a fraction of the target's variance.
 
     Examples
     --------
@@ -101,26 +101,26 @@ class Student(Noise):
 
     @property
     def _level(self) -> float:
-        """The log density at no residual."""
+        """The log density at residual zero."""
         half = self.df / 2
         level = gammaln(half + 0.5) - gammaln(half) - 0.5 * np.log(np.pi * self.df * self.noise)
         return float(level)
 
     @property
     def variance(self) -> float:
-        """Variance of the Gaussian that has as much of the noise within two deviations.
+        """Variance of the Gaussian with the same probability within two deviations as the noise.
 
-        Its own may be infinite, and says nothing of intervals.
+        The variance of the noise itself may be infinite.
         """
         return float(self.noise * (student.isf(norm.sf(2.0), self.df) / 2) ** 2)
 
     @property
     def information(self) -> float:
-        """Fisher's information of a target about its latent."""
+        """Fisher information of a target about its latent."""
         return float((self.df + 1) / (self.df + 3) / self.noise)
 
     def squares(self, y: Array, f: Array) -> Array:
-        """Return the squared residuals times the part that each counts with."""
+        """Return the squared residuals, each times its relative precision."""
         away = np.asarray(y - f) ** 2
         return np.asarray((self.df + 1) * away / (self.df + away / self.noise))
 
@@ -132,7 +132,7 @@ class Student(Noise):
             return self
         total, spread = float(weight.sum()), robust_spread(y, weight)
         least = least_noise(spread, median(np.abs(y), weight), self.floor, 2 * n_columns >= total)
-        # In units of the target's own spread nothing overflows.
+        # In units of the target's variance nothing overflows.
         unit = max(spread, least)
         known = min(v, _MAX_NOISE_PER_RESIDUAL * unit)
         q = np.maximum(((y - f) / np.sqrt(unit)) ** 2 + known / unit, 0.0)
@@ -140,16 +140,16 @@ class Student(Noise):
         df, start = float(self.df), self.noise / unit
         if self.estimate_df:
             few_rows = _MIN_ROWS_PER_COLUMN * n_columns > total
-            # The present one is always among them, so that no estimate is worse than what it replaces.
+            # The bounds include the present value, so that the likelihood never falls.
             heaviest = _MIN_DEGREES_FEW_ROWS if few_rows else _MIN_DEGREES
             df = _best_df(q, share, start, (min(heaviest, df), max(_MAX_DEGREES, df)))
         noise = max(_best_scale(q, share, df, start) * unit, least)
         if max(abs(df / self.df - 1), abs(noise / self.noise - 1)) < _REFIT_TOLERANCE:
-            df, noise = self.df, self.noise  # an answer that is there does not move by its rounding
+            df, noise = self.df, self.noise  # a fixed point must not drift by rounding
         return type(self)(df, float(noise), True, self.estimate_df, self.floor)
 
     def hold(self) -> Self:
-        """Return the likelihood with this scale and these degrees of freedom, no longer re-estimated."""
+        """Return the likelihood with scale and degrees of freedom fixed at their present values."""
         return type(self)(self.df, self.noise, estimate=False)
 
     # ---- the likelihood -------------------------------------------------------------------
@@ -159,7 +159,7 @@ class Student(Noise):
         return self.bound(y, f, np.zeros(()))
 
     def bound(self, y: Array, m: Array, v: Array) -> Array:
-        """Return the log density at the root of the mean squared residual: the logarithm is concave."""
+        """Return the log density at the root mean squared residual (by Jensen's inequality)."""
         away = np.asarray((y - m) ** 2 + v)
         return np.asarray(self._level - 0.5 * (self.df + 1) * np.log1p(away / (self.df * self.noise)))
 
@@ -170,7 +170,7 @@ class Student(Noise):
         return np.broadcast_to(y, away.shape).astype(float), r
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """Return both; the second is negative where a target is so far out that it counts less."""
+        """Return both; the second is negative at outliers, where the log density is not concave."""
         away = np.asarray(y - f)
         near = self.df * self.noise
         r = (self.df + 1) / (near + away**2)
@@ -180,7 +180,8 @@ class Student(Noise):
         r"""Return the log density of each target, latent and precision integrated out.
 
         Given :math:`\tau` the target is Gaussian with the variance :math:`v + \sigma^2/\tau`; the
-        integral over :math:`\log\tau` is a sum at even steps, exact but for what decays beyond them.
+        integral over :math:`\log\tau` is computed by the trapezoidal rule between points where the
+        integrand is negligible.
         """
         y, m, v = np.broadcast_arrays(*(np.asarray(part, dtype=float) for part in (y, m, v)))
         away, half = (y - m) ** 2, self.df / 2
@@ -189,7 +190,7 @@ class Student(Noise):
         if far.all():
             return density
         q, v = away[~far], v[~far]
-        # Beyond these the posterior of tau without v, and its prior, have nothing left.
+        # Below low the posterior of tau at v = 0 is negligible, above high its prior is.
         low = np.log((self.df + 1) / (self.df + q / self.noise)) + _end(half + 0.5, 0)
         high = _end(half, -1)
         step = (high - low) / (_PRECISION_NODES - 1)
@@ -202,12 +203,12 @@ class Student(Noise):
         return out
 
     def half_width(self, v: Array, coverage: float) -> Array:
-        """Return the quantile of latent and noise together, by halving the interval it is in."""
+        """Return the quantile of the sum of latent and noise, by bisection."""
         half = self.df / 2
         x = np.linspace(_end(half, 0), _end(half, -1), _PRECISION_NODES)
         part = np.exp(half * (x - np.exp(x)) - logsumexp(half * (x - np.exp(x))))
         scale = np.sqrt(2 * (np.asarray(v, dtype=float)[..., None] + self.noise * np.exp(-x)))
-        # In the unit of both together no sum is wider than its parts one after the other.
+        # An upper bound: quantiles of noise and latent with half of the probability outside each.
         unit = np.sqrt(self.noise + np.asarray(v, dtype=float))
         widest = student.isf((1 - coverage) / 4, self.df) + ndtri(0.75 + coverage / 4)
         low, high = np.zeros_like(unit), np.full_like(unit, widest)
@@ -224,9 +225,9 @@ class Student(Noise):
 
 
 def _end(shape: float, branch: int) -> float:
-    """Return where ``shape * (x + 1 - exp(x))`` has fallen to the depth, on the left or on the right."""
+    """Return the x, left or right of zero, at which ``shape * (x + 1 - exp(x))`` is minus the depth."""
     below = 1 + _INTEGRAL_DEPTH_NATS / shape
-    if below > 700:  # then the left end is where the line is
+    if below > 700:  # exp(-below) underflows: asymptotic forms
         return -below if branch == 0 else float(np.log(below + np.log(below)))
     return float(-below - lambertw(-np.exp(-below), branch).real)
 
@@ -234,14 +235,15 @@ def _end(shape: float, branch: int) -> float:
 def _best_scale(q: Array, share: Array, df: float, start: float) -> float:
     r"""Return the squared scale of squared residuals for given degrees of freedom.
 
-    The root of :math:`\overline{(\nu+1)q/(\nu s + q)} = 1`, which falls from
-    :math:`(\nu + 1)` times the part of residuals that are not zero; zero if that is less than one.
+    The root s of :math:`\overline{(\nu+1)q/(\nu s + q)} = 1`. The left side decreases in s from
+    :math:`(\nu + 1)` times the fraction of residuals that are not zero; if that is less than one, the
+    result is zero.
     """
     some = q > 0
     if (df + 1) * float(share[some].sum()) <= 1:
         return 0.0
     q, share = q[some], share[some]
-    # In log s it is a falling, bounded curve: Newton's method within the bracket that it closes in.
+    # In log s it is decreasing and bounded: Newton's method, safeguarded by a bracket.
     low, high = np.log(q.min() / df) - 40.0, np.log(q.max()) + 40.0
     x = float(np.clip(np.log(max(start, np.finfo(float).tiny)), low, high))
     for _ in range(_MAX_SCALE_STEPS):
@@ -259,19 +261,19 @@ def _best_scale(q: Array, share: Array, df: float, start: float) -> float:
 
 
 def _best_df(q: Array, share: Array, start: float, ends: tuple[float, float]) -> float:
-    """Return the degrees of freedom that make squared residuals most probable, with the best scale.
+    """Return the maximum likelihood estimate of the degrees of freedom, each with its best scale.
 
-    They are between these ends.
+    The estimate is between ``ends``.
     """
     scale = start
 
     def slope(log_df: float) -> float:
-        # By the envelope theorem the scale, at its best, does not move the slope.
+        # By the envelope theorem the derivative of the best scale drops out.
         nonlocal scale
         df = float(np.exp(log_df))
         best = _best_scale(q, share, df, scale)
         if best <= 0:
-            return 1.0  # most residuals are zero: towards where it has a scale
+            return 1.0  # most residuals are zero and the scale is too: try larger df
         scale = best
         away = q / (df * best)
         level = digamma((df + 1) / 2) - digamma(df / 2) - 1 / df

@@ -6,7 +6,7 @@ The law ``2 * d penalty/du * variance(u) == 1`` is tested for every class.
 - ``gaussian``: ridge, no sparsity.
 - ``laplace``: the lasso penalty; ``laplace_mixture``: the reweighted lasso.
 - ``jeffreys``: scale free and sparse; ``student_t``: the same with a proper hyper-prior.
-- ``generalized_gaussian``: ``|w|^q``, from ridge to best subset, its scale learnt.
+- ``generalized_gaussian``: ``|w|^q``, from ridge to best subset, with an estimated scale.
 """
 
 from .._component import snake_case

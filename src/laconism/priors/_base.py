@@ -12,9 +12,10 @@ from .._protocols import Array
 class Prior(Component, ABC):
     r"""A zero-mean scale mixture of Gaussians over one weight, seen through ``u = w**2``.
 
-    The two methods belong together: the Gaussian of variance :math:`v(u)` touches the prior, which is
-    the law :math:`2\,\frac{d\,\mathrm{penalty}}{du}\,v(u) = 1`
-    (:func:`laconism.testing.check_prior`).
+    At every :math:`u` a zero-mean Gaussian of variance :math:`v(u)`, suitably scaled, touches the prior
+    from below. This ties the two methods together by the law
+    :math:`2\,\frac{d\,\mathrm{penalty}}{du}\,v(u) = 1`, which
+    :func:`laconism.testing.check_prior` tests.
     """
 
     @abstractmethod
@@ -23,12 +24,12 @@ class Prior(Component, ABC):
 
     @abstractmethod
     def variance(self, u: Array) -> Array:
-        """Return the variance of the touching Gaussian; 0 at ``u = 0`` makes zeros absorbing."""
+        """Return the variance of the touching Gaussian; if it is 0 at ``u = 0``, zeros stay zero."""
 
     @property
     @abstractmethod
     def kink(self) -> float:
-        """Slope of the penalty in ``|w|`` at 0+: zero is optimal while ``|gradient| <= kink``."""
+        """Slope of the penalty in ``|w|`` at 0+: a weight is zero while ``|gradient| <= kink``."""
 
     @property
     def is_l1(self) -> bool:
@@ -42,13 +43,13 @@ class Prior(Component, ABC):
 
     @property
     def learns(self) -> bool:
-        """Whether a hyper-parameter is a rule by which it is learnt together with the weights."""
+        """Whether a hyper-parameter is estimated together with the weights."""
         return False
 
     def bind(self, n_columns: int, *, kernel: bool, labels: bool = False) -> Self:
-        """Return the prior with everything that hangs on the problem's size made a number."""
+        """Return the prior with the hyper-parameters that depend on the problem's size as numbers."""
         return self
 
     def charges(self, *, kernel: bool) -> bool:
-        """Whether it is stricter the more columns there are: a charge that ends with the search."""
+        """Whether it is stricter with more columns; selected columns are refitted without it."""
         return False

@@ -15,7 +15,7 @@ class Gaussian(Prior):
     Parameters
     ----------
     width : float, default=1.0
-        Standard deviation of the weights.
+        Standard deviation of the weights, positive.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Gaussian(Prior):
 
     @property
     def kink(self) -> float:
-        """Zero: a smooth penalty makes no exact zeros."""
+        """Zero: the penalty is smooth, so no weight becomes exactly zero."""
         return 0.0
 
     @property
@@ -46,5 +46,5 @@ class Gaussian(Prior):
         return np.asarray(u) / (2 * self.width**2)
 
     def variance(self, u: Array) -> Array:
-        """Return ``width**2`` whatever ``u``."""
+        """Return ``width**2`` for every ``u``."""
         return np.full_like(u, self.width**2, dtype=float)

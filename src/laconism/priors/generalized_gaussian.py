@@ -12,9 +12,9 @@ from .._component import is_name, is_number, require, require_scale
 from .._protocols import Array
 from ._base import Prior
 
-# What [GGIG] counts as a weight, "eq. (9) is updated only based on" those above it (section 4.2).
+# Smaller weights count as zero in scale="paper" (section 4.2 of [GGIG]).
 _MIN_COUNTED_WEIGHT = 1e-4
-# Bounds of a learnt scale, whose square neither underflows
+# Bounds of an estimated scale, so that its square neither underflows
 _MIN_SCALE = 1e-100
 # nor overflows.
 _MAX_SCALE = 1e100
@@ -24,34 +24,37 @@ class GeneralizedGaussian(Prior):
     r"""Generalized Gaussian prior, :math:`-\log p(w) = |w|^q / \mathrm{scale}`, eq. (4) of [GGIG]_.
 
     ``q = 2`` is :class:`Gaussian` (``scale = 2 width**2``), ``q = 1`` is :class:`Laplace`
-    (``scale = 1 / rate``); below 1 the penalty is not convex and zeros absorb.
+    (``scale = 1 / rate``). Below ``q = 1`` the penalty is not convex, and a weight that is zero stays
+    zero.
 
-    The scale is learnt together with the weights, under an inverse gamma hyper-prior of shape ``a`` and
-    scale ``b``, until
+    By default the scale is estimated together with the weights, under an inverse gamma hyper-prior of
+    shape ``a`` and scale ``b``. At convergence
 
     .. math:: \frac1{\mathrm{scale}} = \frac{m/q + a}{\sum_j|w_j|^q + b} .
 
-    With :math:`m` the number of weights this is eq. (9) of [GGIG]_, and it maximises
-    :math:`\sum_i\log p(y_i \mid f_i) - (m/q + a)\log(\sum_j|w_j|^q + b)`. On kernels, with as many
-    weights as observations, that maximum is at no weights at all. The evidence counts instead the
-    weights that the data determine, :math:`m = \mathrm{tr}(G(G + V^{-1})^{-1})` with :math:`G` the
-    curvature of the likelihood and :math:`V` the variances of the Gaussian that touches the prior
-    (MacKay's effective number of parameters); of labels less what the curvature gives way when the
-    weights grow, so that at ``q = 2`` the scale is the one of the largest Laplace evidence.
+    If :math:`m` is the number of weights, this is eq. (9) of [GGIG]_. It maximises
+    :math:`\sum_i\log p(y_i \mid f_i) - (m/q + a)\log(\sum_j|w_j|^q + b)`. With kernels there are as
+    many weights as observations, and this maximum is at all weights zero. ``scale="evidence"``
+    therefore uses MacKay's effective number of parameters,
+    :math:`m = \mathrm{tr}(G(G + V^{-1})^{-1})`, with :math:`G` the curvature of the log-likelihood and
+    :math:`V` the variances of the Gaussian that touches the prior. In classification :math:`m` is
+    corrected for the change of :math:`G` with the weights, so that at ``q = 2`` the scale maximises the
+    Laplace evidence.
 
     Parameters
     ----------
     q : float, default=1.0
         Shape, in (0, 2].
     scale : float or {"evidence", "paper"}, default="evidence"
-        Scale of :math:`|w|^q`. ``"evidence"`` learns it as above; ``b`` is then measured in units of the
-        scale at which the prior's latent varies as much as one observation can tell, so that neither
-        the units of the columns nor those of the target matter. ``"paper"`` updates eq. (9) at every
-        iteration with :math:`m` and the sum over the weights beyond 1e-4, as [GGIG]_ does; it is here
-        for the record and collapses on kernels. Below ``q = 1`` the evidence starts from the answer
-        for ``q = 1``, which is convex; ``solver=Newton(start="ridge")`` or ``"l1"`` start elsewhere.
+        Scale of :math:`|w|^q`, a positive number or a rule to estimate it. ``"evidence"`` estimates it
+        as above; the unit of ``b`` is then the scale at which the prior variance of the latent equals
+        the variance of one observation, so that the units of the features and of the target do not
+        matter. ``"paper"`` updates eq. (9) at every iteration, with :math:`m` and the sum over the
+        weights above 1e-4, as [GGIG]_ does. It is meant for reproducing the paper: with kernels all
+        weights go to zero. Below ``q = 1``, ``"evidence"`` starts from the solution for ``q = 1``,
+        which is convex; ``solver=Newton(start="ridge")`` or ``"l1"`` start elsewhere.
     a, b : float, default=1e-3
-        Of the hyper-prior; small values let the data decide.
+        Shape and scale of the inverse gamma hyper-prior; small values are nearly non-informative.
 
     Examples
     --------
@@ -93,12 +96,12 @@ class GeneralizedGaussian(Prior):
 
     @property
     def learns(self) -> bool:
-        """Whether the scale is learnt."""
+        """Whether the scale is estimated."""
         return isinstance(self.scale, str)
 
     @property
     def level(self) -> float:
-        """The scale; a rule is a prior too, of scale one, until estimators have made it a number."""
+        """The scale; one if it is still to be estimated."""
         return 1.0 if isinstance(self.scale, str) else self.scale
 
     @property
@@ -132,7 +135,7 @@ class GeneralizedGaussian(Prior):
         return w.size * constant - float(np.sum(self.penalty(w**2)))
 
     def at(self, scale: float) -> Self:
-        """Return the prior of this scale."""
+        """Return the prior with this scale."""
         return type(self)(self.q, float(np.clip(scale, _MIN_SCALE, _MAX_SCALE)), self.a, self.b)
 
     def of_variance(self, variance: float) -> Self:
@@ -141,16 +144,16 @@ class GeneralizedGaussian(Prior):
         return self.at(math.exp(np.clip((math.log(variance) - ratio) * self.q / 2, -230.0, 230.0)))
 
     def learn(self, w: Array, effective: float, unit: float = 1.0) -> Self:
-        """Return the prior of the scale that the weights call for, eq. (9) of [GGIG].
+        """Return the prior with the scale re-estimated from the weights, eq. (9) of [GGIG].
 
         Parameters
         ----------
         w : ndarray
             The weights.
         effective : float
-            How many of them the data determine.
+            Their effective number m.
         unit : float, default=1.0
-            What ``b`` is measured in.
+            The unit of ``b``.
         """
         count, size = self._count(w, effective, unit)
         return self.at(size / count)

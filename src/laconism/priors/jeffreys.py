@@ -11,9 +11,8 @@ from .._component import is_name, require_scale
 from .._protocols import Array
 from ._base import Prior
 
-# The part of log p that a weight of features costs where targets are labels. Few labels leave the
-# weights that fit them nearly free, and standard errors grow with those: true features of twice the
-# universal threshold do not reach it.
+# Strength as a fraction of log p in classification. With few, nearly separable labels the standard
+# errors grow with the weights, so that relevant features would not reach the universal threshold.
 _OF_LABELS = 0.4
 
 
@@ -21,19 +20,20 @@ class Jeffreys(Prior):
     r"""Jeffreys prior, :math:`-\log p(w) = s \log|w|`, eq. (14) of [FJ01]_ for :math:`s = 1`.
 
     A Gaussian whose variance has the non-informative density :math:`p(\tau) = 1/\tau`. On an
-    orthogonal design it sets to zero every weight below :math:`2\sqrt{s}` standard errors and barely
-    touches the large ones. Two standard errors suit a few hypotheses; among :math:`p` candidates the
-    largest noise reaches :math:`\sqrt{2\log p}` of them, and :math:`s = \log(p)/2` puts the threshold
-    exactly there.
+    orthogonal design it sets every weight below :math:`2\sqrt{s}` standard errors to zero and hardly
+    shrinks the large ones. Two standard errors are enough to test a few weights. Among :math:`p` weights
+    that are truly zero the largest estimate is about :math:`\sqrt{2\log p}` standard errors;
+    :math:`s = \log(p)/2` puts the threshold exactly there (the universal threshold).
 
     Parameters
     ----------
     strength : float or {"auto", "universal"}, default="auto"
-        Power :math:`s` of the prior. ``1`` is the papers' prior; ``"universal"`` is
-        :math:`\max(1, \log(p)/2)` for ``p`` candidate columns; ``"auto"`` is universal for features,
-        a fifth less where targets are labels, and 1 for kernels, whose columns are many views of few
-        directions. A strength that was named is the charge for a search: what is found is then
-        estimated without it.
+        Power :math:`s` of the prior, a positive number or a rule. ``1`` is the papers' prior.
+        ``"universal"`` is :math:`\max(1, \log(p)/2)` for ``p`` columns. ``"auto"`` is 1 for kernels,
+        whose columns are strongly correlated, and for features :math:`\max(1, \log(p)/2)` in
+        regression and :math:`\max(1, 0.4\log p)` in classification. Where a rule grows with ``p``,
+        this is a charge for the search among many columns: the selected ones are then refitted
+        without it.
 
     Examples
     --------
@@ -53,17 +53,17 @@ class Jeffreys(Prior):
         self.strength = strength
 
     def check(self) -> None:
-        """Raise unless ``strength`` is positive or one of the two names."""
+        """Raise unless ``strength`` is a positive number, "auto" or "universal"."""
         if not is_name(self.strength, "auto", "universal"):
             require_scale(self, "strength", ", 'auto' or 'universal'")
 
     @property
     def kink(self) -> float:
-        """Infinite: zero absorbs."""
+        """Infinite: a weight that is zero stays zero."""
         return math.inf
 
     def bind(self, n_columns: int, *, kernel: bool, labels: bool = False) -> Self:
-        """Return the prior with its strength made a number."""
+        """Return the prior with its strength as a number."""
         if not isinstance(self.strength, str):
             return self
         if not self.charges(kernel=kernel):
@@ -77,7 +77,7 @@ class Jeffreys(Prior):
 
     @property
     def _power(self) -> float:
-        # An unbound prior is the papers'; estimators bind it before they solve.
+        # Before bind, which estimators call, the strength is the papers'.
         return 1.0 if isinstance(self.strength, str) else self.strength
 
     def penalty(self, u: Array) -> Array:

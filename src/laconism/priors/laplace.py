@@ -19,7 +19,7 @@ class Laplace(Prior):
     Parameters
     ----------
     rate : float, default=1.0
-        Slope of the penalty. Larger is sparser.
+        Slope of the penalty, positive. Larger values give sparser models.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A Laplace prior with a scale of its own for each weight: the re-weighted lasso."""
+"""A Laplace prior with a separate scale for each weight: the re-weighted lasso."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ._base import Prior
 class LaplaceMixture(Prior):
     r"""Laplacian scale mixture, :math:`-\log p(w) = (1 + a)\log(|w| + b)`.
 
-    A :class:`GeneralizedGaussian` with ``q = 1`` in which each weight has a scale of its own, inverse
-    gamma distributed (section 5.3 of [GGIG]_). Maximising it is the re-weighted :math:`\ell_1`
-    minimisation of Candes, Wakin and Boyd: a lasso whose rates :math:`(1 + a)/(|w_j| + b)` come from
-    the last one.
+    A :class:`GeneralizedGaussian` with ``q = 1`` in which each weight has a separate scale with an
+    inverse gamma distribution (section 5.3 of [GGIG]_). Its mode is found by the re-weighted
+    :math:`\ell_1` minimisation of Candes, Wakin and Boyd: a sequence of lassos, each with the rates
+    :math:`(1 + a)/(|w_j| + b)` at the solution of the one before.
 
     Parameters
     ----------
     a : float, default=1e-3
-        Shape of the inverse gamma distribution of the scales.
+        Shape of the inverse gamma distribution of the scales, positive.
     b : float, default=1e-3
-        Its scale: the weight beyond which the penalty flattens.
+        Scale of that distribution, positive; the penalty flattens for weights above it.
 
     Examples
     --------

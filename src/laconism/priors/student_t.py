@@ -12,13 +12,14 @@ from ._base import Prior
 class StudentT(Prior):
     r"""Student-t prior, :math:`-\log p(w) = (a + \tfrac12)\log(b + w^2/2)`.
 
-    A Gaussian whose precision is Gamma(a, b) distributed: the relevance vector machine's prior and the
-    STU of [GGIG]_. As ``a`` and ``b`` go to 0 it becomes :class:`Jeffreys` with strength 1.
+    A Gaussian whose precision is Gamma(a, b) distributed. This is the prior of the relevance vector
+    machine, and "STU" in [GGIG]_. As ``a`` and ``b`` go to 0 it becomes :class:`Jeffreys` with
+    strength 1.
 
     Parameters
     ----------
     a, b : float, default=1e-3
-        Shape and rate of the Gamma prior of the precision.
+        Shape and rate of the Gamma prior of the precision, positive.
 
     Examples
     --------
@@ -43,7 +44,7 @@ class StudentT(Prior):
 
     @property
     def kink(self) -> float:
-        """Zero: the density is smooth at 0, so zeros are approached, never reached."""
+        """Zero: the density is smooth at 0, so weights tend to zero without reaching it."""
         return 0.0
 
     def penalty(self, u: Array) -> Array:
