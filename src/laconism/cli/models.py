@@ -1,4 +1,4 @@
-"""What is asked of a table, and the pipeline that answers: target, task and estimator."""
+"""Task, target and estimator of a table."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ TASKS = ("auto", "classification", "regression")
 
 # Whole numbers with at most this many distinct values are classes.
 _MAX_INTEGER_CLASSES = 10
-# Whole numbers up to this one are themselves, whatever they were read as.
+# Largest whole number that is exact as a double; larger labels are kept as text.
 _LARGEST_CLASS = 2**53
-# More distinct texts than this are no classes.
+# Maximum number of classes of text.
 _MAX_TEXT_CLASSES = 100
 # Columns of the grid of features by rows: beyond it a fit takes minutes and gigabytes.
 _MAX_GRID_COLUMNS = 100_000
 
 
 def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
-    """Return the task, and the target as labels or as numbers; say what was decided.
+    """Return the task, and the target as labels or as numbers; report the decision.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
         )
     if boolean:
         return task, target.to_numpy(dtype=bool)
-    # Larger ones are names: 64 bits may not hold them.
+    # Larger labels stay text: 64 bits may not hold them.
     if whole and numbers is not None and numbers.between(-_LARGEST_CLASS, _LARGEST_CLASS).all():
         return task, numbers.to_numpy(dtype=np.int64)
     return task, np.array([str(value) for value in target])
@@ -103,15 +103,15 @@ def make_model(
     model : {"auto", "sparse", "rvm", "grid", "jcfo"}
     task : {"classification", "regression"}
     kernel : str or None
-        ``None`` is what suits the model.
+        Name of the kernel; ``None`` is the default of the model.
     grid_shape : str or None
-        Such as ``"8x8"``.
+        Shape of a grid model, such as ``"8x8"``.
     seed : int
-        Where there is chance.
+        Seed of random choices.
     settings : sequence of str
         Parameters of the estimator as ``name=value``.
     callbacks : object
-        As in all estimators.
+        Callbacks of the estimator.
 
     Returns
     -------

@@ -158,7 +158,7 @@ def _with_numerals(table: Any, name: str, terminal: Terminal, text: Sequence[str
     return table
 
 
-# ---- what the first lines tell ----------------------------------------------------------------
+# ---- names, delimiter and layout from the first lines ------------------------------------------
 
 
 def _first_lines(raw: bytes, encoding: str) -> list[str]:

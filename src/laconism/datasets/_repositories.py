@@ -32,8 +32,8 @@ def load_ida(name: str) -> Bunch:
     data : Bunch
         ``data``, ``target`` (-1 or 1), ``splits`` (a list of training and test indices), ``original``,
         ``feature_names``, ``target_names``, ``DESCR``. ``original`` is False if the file lacks the
-        splits of the repository; ``splits`` are then random ones of the same sizes, with a fixed seed,
-        and results are not comparable with published ones row by row.
+        splits of the repository; ``splits`` are then random ones of the same sizes, with a fixed seed.
+        Mark results on them as such.
 
     References
     ----------

@@ -15,8 +15,8 @@ def make_spiral(
 
     Class 0 lies along :math:`(\rho\cos t, \rho\sin t)` with :math:`t = 2\pi\,\mathrm{turns}\,\rho` and
     :math:`\rho` such that the points fill the unit disc evenly, class 1 along the same curve turned
-    by half a circle; both with Gaussian noise. Neighbouring arms are ``1 / (2 * turns)`` apart. No
-    sparse solution is accurate: sections 2.1 and 6.2 of [1]_ show that sparse priors fail on such data.
+    by half a circle; both with Gaussian noise. Neighbouring arms are ``1 / (2 * turns)`` apart. Kernels
+    are needed all along the arms: sections 2.1 and 6.2 of [1]_ show that very sparse priors fail here.
     (The spirals of that paper are :func:`make_offset_spirals`.)
 
     Parameters

@@ -131,7 +131,7 @@ def _whole(basis: Basis, X: Any, weight: Array, centre: bool) -> Built:
     if not centre:
         return Built(design, basis, nothing)
     if Phi.size >= _MIN_ENTRIES_LEFT_UNCENTRED and _near_centre(Phi[:: max(1, Phi.shape[0] // 1000)]):
-        return Built(design, basis, nothing)  # a centred copy is not worth its cost
+        return Built(design, basis, nothing)  # a centred copy would be slow and hardly more accurate
     middle = design.rmatvec(weight) / weight.sum()
     centred = Phi - middle.astype(Phi.dtype)
     # A constant column is only rounding after centring.

@@ -59,8 +59,8 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     A pipeline may scale, impute, encode categories and select features with the usual classes of
     scikit-learn, also within a ``ColumnTransformer``. If some of its columns are strings, the graph has
     one input of shape ``(rows, 1)`` for each column that is used, with the column's name. Missing
-    strings are empty; an unknown category is encoded as the encoder does it. If the target was
-    standardised, the predictions are in its original units.
+    strings are empty. An unknown category raises no error: a one-hot encoder has zeros for it, or its
+    infrequent category. If the target was standardised, predictions are in its original units.
 
     Examples
     --------

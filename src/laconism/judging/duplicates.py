@@ -16,7 +16,7 @@ from ..kernels._pairwise import squared_distances
 
 # Maximum number of rows for the search of near duplicates, which needs the distances of all pairs.
 _MAX_ROWS = 2400
-# Ratio of the distances between clusters to the distances within them.
+# Smallest ratio of the distances between clusters to those within them.
 _GAP_RATIO = 2.5
 # Links of the spanning tree inside the gap, as a fraction of those on either side: zero in a clear gap,
 # more where rows are spread out smoothly.
@@ -124,7 +124,7 @@ def _gap(lengths: Array) -> float | None:
 
 
 def _medoids(apart: Array, copies: Index) -> Index:
-    """Return the medoid of each cluster, whatever the order of the rows."""
+    """Return the medoid of each cluster, independent of the order of the rows."""
     inside = np.where(copies[:, None] == copies, apart, 0.0).sum(axis=1)
     order = np.lexsort((inside, copies))
     return np.asarray(order[np.unique(copies[order], return_index=True)[1]])

@@ -48,8 +48,8 @@ class GeneralizedGaussian(Prior):
     scale : float or {"evidence", "paper"}, default="evidence"
         Scale of :math:`|w|^q`, a positive number or a rule to estimate it. ``"evidence"`` estimates it
         as above; the unit of ``b`` is then the scale at which the prior variance of the latent equals
-        the variance of one observation, so that the units of the features and of the target do not
-        matter. ``"paper"`` updates eq. (9) at every iteration, with :math:`m` and the sum over the
+        the noise variance of one observation, so that the units of features and target do not matter.
+        ``"paper"`` updates eq. (9) at every iteration, with :math:`m` and the sum over the
         weights above 1e-4, as [GGIG]_ does. It is meant for reproducing the paper: with kernels all
         weights go to zero. Below ``q = 1``, ``"evidence"`` starts from the solution for ``q = 1``,
         which is convex; ``solver=Newton(start="ridge")`` or ``"l1"`` start elsewhere.
