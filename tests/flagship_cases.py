@@ -52,7 +52,7 @@ def says(model, X):
     return np.column_stack([mean, std])
 
 
-def survives(model, X, y, **fit_params):
+def check_survives(model, X, y, **fit_params):
     """A fit without a warning, whose every part is finite."""
     model.fit(X, y, **fit_params)
     assert all(np.isfinite(point.nats) and point.nats >= 0 for point in model.path_)
@@ -129,7 +129,7 @@ def integrated(reference, X):
     return ndtr(m[:, None] + np.sqrt(v)[:, None] * nodes) @ weights / weights.sum()
 
 
-def same(model, X, other, Z, rtol=1e-6):
+def check_same(model, X, other, Z, rtol=1e-6):
     """Whether two models say the same."""
     assert model.n_relevant_ == other.n_relevant_
     np.testing.assert_array_equal(model.relevance_, other.relevance_)

@@ -190,6 +190,15 @@ def check_likelihood(likelihood: Likelihood) -> None:
     _agree(likelihood, "bound(y, m, 0) == log_prob(y, m)", point, prob, rtol=1e-9, slack=1e-12, **where)
     cap = _expectation(lambda f: likelihood.log_prob(y, f), m, v)
     _agree(likelihood, "bound <= E[log p]", np.maximum(bound, cap), cap, rtol=1e-8, slack=1e-8, **where)
+    _check_derivatives(likelihood, y, m, step)
+    _check_tails(likelihood, drawn)
+    _check_refit(likelihood)
+    if isinstance(likelihood, Binary):
+        _check_link(likelihood)
+
+
+def _check_derivatives(likelihood: Likelihood, y: Array, m: Array, step: Array) -> None:
+    """Check slope and curvature of the log probability against finite differences."""
     first, second = likelihood.derivatives(y, m)
     slope, slack = _derivative(lambda f: likelihood.log_prob(y, f), m, step)
     _agree(
@@ -212,16 +221,17 @@ def check_likelihood(likelihood: Likelihood) -> None:
         slack=slack,
         f=m,
     )
-    together, apart = likelihood.evaluate(y, m), (prob, first, second)
+    together, apart = likelihood.evaluate(y, m), (likelihood.log_prob(y, m), first, second)
     _agree(likelihood, "evaluate() == log_prob(), derivatives()", together, apart, rtol=1e-9, y=y, f=m)
+
+
+def _check_tails(likelihood: Likelihood, drawn: Array) -> None:
+    """Check that everything is finite far out."""
     for far in (-1e4, 1e4):
         f, one = np.full_like(drawn, far), np.ones_like(drawn)
         answers = [likelihood.bound(drawn, f, one), *likelihood.surrogate(drawn, f, one)]
         answers += [*likelihood.evaluate(drawn, f), *likelihood.derivatives(drawn, f)]
         _demand(bool(np.isfinite(answers).all()), likelihood, f"all must be finite at f = {far:g}")
-    _check_refit(likelihood)
-    if isinstance(likelihood, Binary):
-        _check_link(likelihood)
 
 
 def _check_refit(likelihood: Likelihood) -> None:

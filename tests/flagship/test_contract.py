@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from flagship_cases import both, data, fitted, says, survives
+from flagship_cases import both, check_survives, data, fitted, says
 from laconism import LaconicClassifier, LaconicRegressor
 from laconism.kernels import RBF
 
@@ -77,7 +77,7 @@ def test_a_square_matrix_is_no_kernel_either():
 @both
 def test_max_rank_is_said(kind):
     X, y = data(kind, 100)
-    model = survives(kind(gamma=5.0, max_rank=20), X, y)
+    model = check_survives(kind(gamma=5.0, max_rank=20), X, y)
     assert "max_rank" in model.status_.message
     assert model.score(X, y) > 0.5
 
@@ -167,10 +167,10 @@ def test_no_warnings_on_hard_data():
     y[:2] = 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        survives(LaconicClassifier(), X, y)
-        survives(LaconicClassifier(kernel=None), X, y)
-        survives(LaconicRegressor(), X, rng.standard_cauchy(size=80))
-        survives(LaconicRegressor(kernel=None), X, X[:, 0] ** 3)
+        check_survives(LaconicClassifier(), X, y)
+        check_survives(LaconicClassifier(kernel=None), X, y)
+        check_survives(LaconicRegressor(), X, rng.standard_cauchy(size=80))
+        check_survives(LaconicRegressor(kernel=None), X, X[:, 0] ** 3)
 
 
 def test_with_kernels_of_classes_with_paths_of_different_lengths():

@@ -14,7 +14,7 @@ from sklearn.datasets import (
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_score
 
-from flagship_cases import both, columns_of, data, integrated, laplace, loss, nats, says, survives
+from flagship_cases import both, check_survives, columns_of, data, integrated, laplace, loss, nats, says
 from laconism import LaconicClassifier, LaconicRegressor
 from laconism.datasets import make_ripley, make_sinc
 from laconism.design import DenseDesign
@@ -101,7 +101,7 @@ def wide(kind, n, p, seed):
 @lru_cache
 def fitted_wide(kind, seed):
     """Return the model of 60 rows of 2000 features; nobody changes it."""
-    return survives(kind(kernel=None), *wide(kind, 60, 2000, seed))
+    return check_survives(kind(kernel=None), *wide(kind, 60, 2000, seed))
 
 
 @pytest.mark.slow
@@ -271,7 +271,7 @@ def test_features(kind):
 @pytest.mark.parametrize("kernel", ["linear", "poly", "matern", "rbf", RBF(0.5), lambda A, B: A @ B.T])
 def test_kernels(kind, kernel):
     X, y = data(kind, 100)
-    model = survives(kind(kernel), X, y)
+    model = check_survives(kind(kernel), X, y)
     assert model.score(X, y) > (0.65 if kind is LaconicClassifier else 0.35)
     if kernel == "linear":
         assert model.n_relevant_ <= 2
@@ -336,7 +336,7 @@ def test_float32(kind, kernel):
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "matern", None])
 def test_duplicate_rows(kind, kernel):
     X, y = data(kind, 20)
-    model = survives(kind(kernel), np.tile(X, (5, 1)), np.tile(y, 5))
+    model = check_survives(kind(kernel), np.tile(X, (5, 1)), np.tile(y, 5))
     assert model.n_relevant_ <= 20
 
 
@@ -346,7 +346,7 @@ def test_duplicate_rows(kind, kernel):
 def test_constant_features(kind, kernel):
     X, y = data(kind, 50)
     Z = np.column_stack([np.full(50, 0.1), X, np.zeros(50), np.full(50, 1e5)])
-    model, plain = survives(kind(kernel), Z, y), kind(kernel).fit(X, y)
+    model, plain = check_survives(kind(kernel), Z, y), kind(kernel).fit(X, y)
     if kernel in ("rbf", "matern", None):
         np.testing.assert_allclose(says(model, Z), says(plain, X), rtol=1e-5, atol=1e-5)
     assert model.score(Z, y) > 0.45
@@ -359,7 +359,7 @@ def test_constant_features(kind, kernel):
 def test_all_rows_identical(kind, kernel, value):
     _, y = data(kind, 30)
     X = np.full((30, 3), value)
-    model = survives(kind(kernel), X, y)
+    model = check_survives(kind(kernel), X, y)
     assert model.n_relevant_ == 0
     if kind is LaconicClassifier:
         np.testing.assert_allclose(model.predict_proba(X)[:, 1], y.mean(), atol=0.02)
@@ -372,15 +372,15 @@ def test_all_rows_identical(kind, kernel, value):
 @both
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "matern", None])
 def test_two_rows(kind, kernel):
-    survives(kind(kernel), [[0.0, 1.0], [1.0, 0.0]], [0, 1])
-    survives(kind(kernel), [[0.0], [1.0]], [0, 1])
-    survives(kind(kernel), [[0.0], [0.0]], [0, 1])
-    survives(kind(kernel), [[0.0], [1.0], [2.0]], [0, 1, 1])
+    check_survives(kind(kernel), [[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    check_survives(kind(kernel), [[0.0], [1.0]], [0, 1])
+    check_survives(kind(kernel), [[0.0], [0.0]], [0, 1])
+    check_survives(kind(kernel), [[0.0], [1.0], [2.0]], [0, 1, 1])
 
 
 def test_one_row():
-    survives(LaconicRegressor(), [[0.0, 1.0]], [3.0])
-    survives(LaconicRegressor(kernel=None), [[0.0, 1.0]], [3.0])
+    check_survives(LaconicRegressor(), [[0.0, 1.0]], [3.0])
+    check_survives(LaconicRegressor(kernel=None), [[0.0, 1.0]], [3.0])
     with pytest.raises(ValueError, match="one class"):
         LaconicClassifier().fit([[0.0, 1.0]], [3])
 
@@ -393,17 +393,19 @@ def test_separable_data(kernel, likelihood):
     X = rng.normal(size=(60, 2))
     y = np.where(X[:, 0] > 0, "right", "left")
     X[:, 0] += np.where(y == "right", 3, -3)
-    model = survives(LaconicClassifier(kernel, likelihood=likelihood), X, y)
+    model = check_survives(LaconicClassifier(kernel, likelihood=likelihood), X, y)
     assert model.score(X, y) == 1
     assert model.n_relevant_ <= 5
-    survives(LaconicClassifier(kernel, likelihood=likelihood), np.r_[[[-9.0]] * 30, [[9.0]] * 30], y)
+    check_survives(
+        LaconicClassifier(kernel, likelihood=likelihood), np.r_[[[-9.0]] * 30, [[9.0]] * 30], y
+    )
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "matern", None])
 @pytest.mark.parametrize("value", [0.0, 1.0, -1e6, 1e-6])
 def test_constant_targets(kernel, value):
     X, _ = data(LaconicRegressor)
-    model = survives(LaconicRegressor(kernel), X, np.full(40, value))
+    model = check_survives(LaconicRegressor(kernel), X, np.full(40, value))
     np.testing.assert_allclose(model.predict(X), value, rtol=1e-4, atol=1e-9)
     assert model.n_relevant_ == 0
 
@@ -412,7 +414,7 @@ def test_constant_targets(kernel, value):
 def test_targets_without_noise(kernel):
     X, _ = data(LaconicRegressor, 60)
     y = 2 * X[:, 0] - X[:, 1] + 1
-    model = survives(LaconicRegressor(kernel), X, y)
+    model = check_survives(LaconicRegressor(kernel), X, y)
     assert model.score(X, y) > 0.999
     mean, std = model.predict_dist(X)
     assert (np.abs(mean - y) <= 6 * std).all()
@@ -427,7 +429,7 @@ def test_pure_noise(kind, kernel):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
     y = (y > 0).astype(int) if kind is LaconicClassifier else y
-    model = survives(kind(kernel), X, y)
+    model = check_survives(kind(kernel), X, y)
     new = rng.normal(size=(1000, 3))
     if kind is LaconicClassifier:
         assert np.abs(model.predict_proba(new)[:, 1] - y.mean()).mean() < 0.1
@@ -439,7 +441,7 @@ def test_pure_noise(kind, kernel):
 def test_without_intercept(kind):
     X, y = data(kind, 60)
     for kernel in ("rbf", None):
-        model = survives(kind(kernel, fit_intercept=False), X, y)
+        model = check_survives(kind(kernel, fit_intercept=False), X, y)
         np.testing.assert_array_equal(model.intercept_, 0)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flagship_cases import both, data, nats, same, says
+from flagship_cases import both, check_same, data, nats, says
 from laconism import LaconicClassifier, LaconicRegressor
 from laconism.datasets import make_ripley
 
@@ -15,7 +15,7 @@ def test_units_of_the_features(kind, kernel):
     model = kind(kernel).fit(X, y)
     scale, shift = np.array([1e-3, 1e3]), np.array([-3e-3, 2e3])
     Z = X * scale + shift
-    same(model, X, kind(kernel).fit(Z, y), Z, rtol=1e-5)
+    check_same(model, X, kind(kernel).fit(Z, y), Z, rtol=1e-5)
 
 
 @both

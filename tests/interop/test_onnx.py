@@ -690,4 +690,5 @@ def test_likelihoods_of_two_classes_that_are_offered_have_a_graph():
     offered = [getattr(likelihoods, name) for name in likelihoods.__all__]
     for kind in offered:
         if inspect.isclass(kind) and issubclass(kind, Binary) and not inspect.isabstract(kind):
-            laconism.to_onnx(SparseBayesClassifier(likelihood=kind()).fit(X, Y))
+            graph = laconism.to_onnx(SparseBayesClassifier(likelihood=kind()).fit(X, Y))
+            assert graph.graph.node, kind.__name__
