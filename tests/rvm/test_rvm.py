@@ -24,8 +24,6 @@ from sklearn.preprocessing import StandardScaler
 
 from laconism import RVMClassifier, RVMRegressor
 from laconism.datasets import (
-    load_boston,
-    load_ripley,
     make_offset_spirals,
     make_ripley,
     make_sinc,
@@ -85,56 +83,17 @@ def assert_says_the_same(first, second, X, tolerance=1e-8):
 # ---- the papers' figures --------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @each_inference
 def test_sinc(inference):
+    """Means over many draws have required values in ``benchmarks/bench_quality.py``."""
     grid = np.linspace(-10, 10, 400)[:, None]
-    errors, kernels = [], []
-    for seed in range(10):
+    for seed in range(2):
         X, y = make_sinc(50, noise=0.1, random_state=seed)
         model = RVMRegressor(gamma=WIDTH_3, inference=inference).fit(X, y)
-        errors.append(np.sqrt(np.mean((model.predict(grid) - sinc(grid)) ** 2)))
-        kernels.append(model.n_relevant_)
         assert model.status_.converged
         assert model.noise_variance_ == pytest.approx(0.01, rel=0.6)
-    assert np.mean(errors) < 0.05, "trial implementations: 0.049"
-    assert 4 <= np.mean(kernels) <= 10, "trial implementations: 7"
-
-
-@pytest.mark.slow
-@each_inference
-def test_boston(inference):
-    try:
-        data = load_boston()
-    except (ImportError, OSError) as error:
-        pytest.skip(f"The Boston data are not here: {error}")
-    errors, kernels = [], []
-    for seed in range(4):
-        order = np.random.default_rng(seed).permutation(len(data.target))
-        train, test = order[:481], order[481:]
-        model = make_pipeline(StandardScaler(), RVMRegressor(gamma=1 / 50, inference=inference))
-        model.fit(data.data[train], data.target[train])
-        errors.append(np.mean((model.predict(data.data[test]) - data.target[test]) ** 2))
-        kernels.append(model[-1].n_relevant_)
-    assert np.mean(errors) < 1.15 * 9.7, "trial implementations: 9.7 over 20 splits"
-    assert np.mean(kernels) < 60, "trial implementations: 43"
-
-
-@pytest.mark.slow
-@each_inference
-def test_ripley(inference):
-    try:
-        data = load_ripley()
-    except (ImportError, OSError) as error:
-        pytest.skip(f"Ripley's data are not here: {error}")
-    errors, kernels = [], []
-    for seed in range(15):
-        rows = np.random.default_rng(seed).permutation(250)[:100]
-        model = RVMClassifier(gamma=2.0, inference=inference).fit(data.data[rows], data.target[rows])
-        errors.append(1 - model.score(data.data_test, data.target_test))
-        kernels.append(model.n_relevant_)
-    assert 0.085 < np.mean(errors) < 0.106, "trial implementations: 97 to 100 of 1000"
-    assert np.mean(kernels) < 7, "trial implementations: 4 to 5.5"
+        assert np.sqrt(np.mean((model.predict(grid) - sinc(grid)) ** 2)) < 0.1
+        assert 3 <= model.n_relevant_ <= 12
 
 
 def test_the_three_inferences_agree():
@@ -212,17 +171,12 @@ def test_error_bars_agree_near_the_data(inference):
     assert (std**2 > model.noise_variance_).all()
 
 
-@pytest.mark.slow
 @each_inference
 def test_coverage(inference):
-    inside = []
-    for seed in range(10):
-        X, y = make_sinc(100, random_state=seed)
-        new, target = make_sinc(1000, random_state=100 + seed)
-        mean, std = RVMRegressor(gamma=WIDTH_3, inference=inference).fit(X, y).predict_dist(new)
-        inside.append(np.mean(np.abs(target - mean) < 1.96 * std))
-    assert 0.91 < np.mean(inside) < 0.98
-    assert min(inside) > 0.88
+    X, y = make_sinc(100, random_state=0)
+    new, target = make_sinc(1000, random_state=100)
+    mean, std = RVMRegressor(gamma=WIDTH_3, inference=inference).fit(X, y).predict_dist(new)
+    assert 0.88 < np.mean(np.abs(target - mean) < 1.96 * std) < 0.99
 
 
 @pytest.fixture

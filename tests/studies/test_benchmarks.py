@@ -20,6 +20,7 @@ NAMES = [
     "jcfo",
     "mnist",
     "moons",
+    "quality",
     "recovery",
     "ripley",
     "rvm",
