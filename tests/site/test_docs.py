@@ -77,6 +77,13 @@ def test_files_and_commands_exist(name):
         assert any((place / path).exists() for place in places), f"{name} names {path}"
 
 
+def test_decision_records_name_files_that_exist():
+    places = [ROOT, ROOT / "src" / "laconism", ROOT / "src"]
+    for record in sorted((ROOT / "docs" / "decisions").glob("*.md")):
+        for path in set(re.findall(r"`((?:\w+/)+\w+\.py)`", record.read_text(encoding="utf-8"))):
+            assert any((place / path).exists() for place in places), f"{record.name} names {path}"
+
+
 def test_documents_are_short():
     for name, most_kb in {"ARCHITECTURE.md": 12, "README.md": 11, "CONTRIBUTING.md": 12}.items():
         assert len(read(name).encode()) <= 1000 * most_kb, f"{name} is longer than {most_kb} kB"
