@@ -80,6 +80,19 @@ def pictures():
     return "\n".join(parts) or "*There are no pictures yet: `python -m benchmarks report` draws them.*"
 
 
+def ablation():
+    """What each candidate and rule of the flagship is worth, before and after rules were deleted."""
+    from benchmarks import bench_ablation
+
+    parts = []
+    for title, file in (("Now", "ablation.csv"), ("Before", bench_ablation.BEFORE)):
+        rows = read(BENCH / file)
+        if rows:
+            shown = [words(head, body) for head, body in bench_ablation.tables(rows) if body]
+            parts.append(f"### {title}\n\n" + "\n".join(shown) + source(rows, file.removesuffix(".csv")))
+    return "\n".join(parts) or tradeoffs.missing("ablation")
+
+
 # ---- papers --------------------------------------------------------------------------------------
 
 
@@ -166,6 +179,7 @@ def words(head, rows):
 
 TABLES = {
     **{name: getattr(tradeoffs, name) for name in tradeoffs.__all__},
+    "ablation": ablation,
     "bars": bars,
     "pictures": pictures,
     "claims": claims,

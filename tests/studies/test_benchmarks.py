@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [
+    "ablation",
     "covertype",
     "factored",
     "grid",
@@ -137,4 +138,4 @@ def test_the_error_of_a_quotient_is_that_of_repeated_draws():
 def test_an_unknown_benchmark_is_said_in_a_sentence(command, capsys):
     with pytest.raises(SystemExit, match="2"):
         command(["run", "nonsense"])
-    assert "no such benchmark: nonsense; there are covertype, " in capsys.readouterr().err
+    assert "no such benchmark: nonsense; there are ablation, covertype, " in capsys.readouterr().err
