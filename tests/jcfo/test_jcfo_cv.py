@@ -9,13 +9,11 @@ from sklearn.pipeline import make_pipeline
 from laconism import JCFOClassifier, JCFOClassifierCV, JCFORegressorCV, SparseBayesClassifier
 from laconism.datasets import make_ripley
 from laconism.jcfo import rate_path
-from laconism.jcfo.rate_grid import JCFOCandidate, Rates, handicaps, n_steps
+from laconism.jcfo.rate_grid import JCFOCandidate, Rates, make_grid
 from laconism.jcfo.rate_path import fit_candidates, stop_lower_rates
 from laconism.jcfo.search import relax
-from laconism.judging.race import drop_dominated
 from laconism.judging.row_scores import UNIT_FACTOR, RowScores
-from laconism.judging.trials import Trial, Tried
-from laconism.model.search import choose
+from laconism.judging.trials import FoldResult
 
 
 @pytest.fixture(scope="module")
@@ -62,34 +60,19 @@ def test_within_one_standard_error_the_fewest_features_win(data, fitted):
     assert best.cv_results_["rank_test_score"][best.best_index_] == 1
 
 
-def test_steps_are_counted_from_the_gentlest_selection():
-    grid = [Rates("auto", 0.5, 0.5), Rates("auto", 0.5, 0.1)]
-    grid += [Rates("auto", 2.0, 2.0), Rates("auto", 2.0, 1.0), Rates("auto", 2.0, 0.1)]
-    np.testing.assert_array_equal(n_steps(grid), [0, 1, 1, 2, 3])
-    other = [rates._replace(scale=4.0) for rates in grid]
-    np.testing.assert_array_equal(n_steps(grid + other), 2 * [0, 1, 1, 2, 3])
-
-
-def test_for_predictions_a_step_has_to_win_nats():
-    grid = [Rates("auto", 0.5, 0.5), Rates("auto", 2.0, 2.0), Rates("auto", 2.0, 1.0)]
-    model = JCFOClassifierCV(one_standard_error=False)
-    handicap = handicaps(model, grid, 40.0)
-    np.testing.assert_allclose(40 * handicap, 2 * np.arange(3))
-    for gain, best in ((1.9, 0), (2.1, 1)):  # a step is two nats
-        scores = np.array([0.0, gain, gain + 1.5]) / 40
-        found = [[Trial(score, 2, 0.0, 0.0)] * 2 for score in scores]
-        assert choose(found, handicap=handicap, one_standard_error=model.one_standard_error) == best
-    # Who asks for candidates, another kernel, score or aim gets what the folds say.
-    for settings in (
-        {"selection_rates": [0.5, 2.0]},
-        {"weight_rates": [None, 1.0]},
-        {"kernel": "linear"},
-        {"scoring": "accuracy"},
-        {"one_standard_error": True},
-    ):
-        other = JCFOClassifierCV(**{"one_standard_error": False, **settings})
-        assert not handicaps(other, grid, 40.0).any()
-    assert not handicaps(JCFORegressorCV(one_standard_error=False), grid, 40.0).any()
+def test_for_predictions_the_gentlest_selection_comes_first():
+    model = JCFOClassifierCV(
+        selection_rates=[0.5, 2.0], weight_rates=[None, 1.0, 0.1], scale_rates=[2, 4]
+    )
+    grid = make_grid(model, None)
+    assert [tuple(each.rates) for each in grid[:5]] == [
+        (2, 0.5, 0.5),
+        (2, 0.5, 0.1),
+        (2, 2.0, 2.0),
+        (2, 2.0, 1.0),
+        (2, 2.0, 0.1),
+    ]
+    assert [each.n_steps for each in grid] == 2 * [0, 1, 1, 2, 3]
 
 
 @pytest.mark.slow
@@ -177,7 +160,7 @@ def test_the_race_takes_what_every_fold_would(data):
 
 
 def tried(log_p):
-    return Tried(RowScores(np.asarray(log_p)[None], np.ones(len(log_p))), Trial(0.0, 1, 0.0, 0.0), [])
+    return FoldResult(RowScores(np.asarray(log_p)[None], np.ones(len(log_p))), 1, 0.0, 0.0)
 
 
 def test_prices_of_a_weight_that_make_it_worse_are_not_lowered_further():
@@ -189,17 +172,6 @@ def test_prices_of_a_weight_that_make_it_worse_are_not_lowered_further():
         runners[1].tried.append(tried(-0.5 - worse - 0.3 * noise))
         stop_lower_rates(runners[1], runners, UNIT_FACTOR)
         assert [runner.runs for runner in runners] == [True, True, goes_on, goes_on, True]
-
-
-def test_a_handicap_counts_in_the_race():
-    one, other = (
-        JCFOCandidate(Rates("auto", rate, rate), handicap=nats)
-        for rate, nats in ((1.0, 0.0), (2.0, 0.2))
-    )
-    for runner in (one, other):
-        runner.tried.append(tried(np.full(20, -0.5)))
-    drop_dominated([one, other], UNIT_FACTOR, 20.0, 0.0)
-    assert (one.runs, other.runs) == (True, False)
 
 
 def test_of_candidates_that_do_not_run_only_the_way_is_walked(data, monkeypatch):

@@ -1,9 +1,11 @@
 """When one model is clearly better than another."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
-from laconism.judging.compare import Rule, standard_error
+from laconism.judging.compare import Rule, choose, standard_error
 
 
 def draw(seed, n=60, mean=0.2):
@@ -66,3 +68,48 @@ def test_weight_two_is_a_row_repeated():
 def test_a_score_that_is_a_sum_needs_as_many_times_the_nats():
     rule = Rule(2.0, 1.5).times(3)
     assert rule == Rule(6.0, 1.5)
+
+
+class Fitted(NamedTuple):
+    log_density: np.ndarray
+    size: float = 1.0
+
+
+class Candidate(NamedTuple):
+    name: str
+    fitted: Fitted | None
+
+
+def chosen(rule, *log_densities):
+    candidates = [
+        Candidate(str(k), None if each is None else Fitted(np.asarray(each, dtype=float), k))
+        for k, each in enumerate(log_densities)
+    ]
+    return choose(candidates, lambda candidate, champion: candidate.fitted, rule, np.ones(4))
+
+
+def test_the_first_stays_unless_a_later_one_is_clearly_better():
+    winner, trials = chosen(
+        Rule(nats=2.0), np.zeros(4), np.full(4, 0.4), np.full(4, 0.6), np.full(4, 0.9)
+    )
+    assert winner.size == 2
+    assert [trial.taken for trial in trials] == [True, False, True, False]
+    assert [trial.won for trial in trials] == [False, False, True, False]
+    assert [trial.against for trial in trials] == ["", "0", "0", "2"]
+    np.testing.assert_allclose([trial.gain for trial in trials[1:]], [0.4, 0.6, 0.3])
+
+
+def test_differences_are_paired():
+    base = np.array([-9.0, 0.0, 5.0, 1.0])
+    _, trials = chosen(Rule(errors=1.0), base, base + np.array([0.1, 0.12, 0.09, 0.11]))
+    assert trials[1].won
+    assert trials[1].gain_error < 0.01 < trials[1].log_density_error
+
+
+def test_a_candidate_that_does_not_apply_is_in_the_table_without_numbers():
+    winner, trials = chosen(Rule(), None, np.zeros(4), None)
+    assert winner.size == 1
+    assert [np.isnan(trial.gain) for trial in trials] == [True, True, True]
+    assert [trial.won for trial in trials] == [False, True, False]
+    with pytest.raises(ValueError, match="no candidate"):
+        chosen(Rule(), None)

@@ -5,9 +5,9 @@
 - ``prepare``: from validated rows to the joint problem; ``screen``: standardised and screened features.
 - ``search``: the whole search; ``starts``: trials and the best start; ``feature_exchange``: features are
   dropped and added by their price.
-- ``problem``: the objective, its gradient and its optimality conditions; ``joint_fit``: a result.
+- ``problem``: the objective, its gradient and its optimality conditions; the result of a search.
 - ``variable_projection``, ``em``: the solvers; ``weights``: the convex inner problem; ``newton``: the
-  last digits; ``bounded``: L-BFGS-B over non-negative numbers.
+  last digits.
 - ``columns``, ``posteriors``: what is published of a fit.
 - ``cv``: JCFOClassifierCV and JCFORegressorCV; ``rate_search``: how they choose their rates;
   ``rate_grid``: the candidates; ``rate_path``: their fits, each started from the one before it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,26 +12,32 @@ from ..model.callbacks import begin_reports
 from ..model.kernel_model import KernelModel
 from ..model.tasks import FitData
 from .columns import JointColumns
-from .joint_fit import JointFit
 from .posteriors import output_fits
 from .prepare import PreparedData, prepare
+from .problem import JointFit
 from .search import SearchSettings, check_solver, search
 from .settings import joint_rules
 
 
+@dataclass(eq=False, repr=False)
 class JCFOBase(KernelModel):
-    """Shared by classifier and regressor; their tasks make the difference."""
+    """Shared by classifier and regressor; they add the task and the parameters that differ."""
 
-    weight_rate: Any
-    scale_rate: Any
-    initial_scales: Any
-    selection_rate: Any
-    screening: Any
-    solver: Any
-    n_centres: int | None
-    standardize: bool
-    penalize_intercept: Any
-    random_state: Any
+    kernel: str = "rbf"
+    _: KW_ONLY
+    degree: int = 2
+    scale_rate: Any = "auto"
+    initial_scales: Any = "auto"
+    selection_rate: Any = None
+    solver: str = "varpro"
+    screening: Any = None
+    n_centres: int | None = None
+    standardize: bool = True
+    fit_intercept: bool = True
+    max_iter: int = 200
+    tol: float = 1e-6
+    random_state: Any = 0
+    callbacks: Any = None
 
     _kernel_selects_features = True
 

@@ -46,10 +46,11 @@ class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: 
         ``None`` is the weighted mean log probability of the label (minus the log-loss), calibrated by
         ``variance_factor_``. Other scores use the models without this calibration.
     one_standard_error : bool, default=True
-        ``True`` takes the candidate with the fewest features within one standard error of the best.
-        ``False`` takes the best, for predictions. With ``"rbf"`` and ``"auto"`` rates a candidate must
-        then gain two nats over all rows for each step to a higher selection rate or a lower weight rate,
-        since the best of many candidates may be best by chance.
+        ``True`` takes the candidate with the fewest features, unless a larger one is better by more than
+        one standard error of the paired differences of the rows.
+        ``False`` takes the best, for predictions. Without ``scoring`` a candidate must then gain two
+        nats over all rows for each step to a higher selection rate or a lower weight rate, since the
+        best of many candidates may be best by chance.
     race : bool, default=True
         Whether candidates that are unlikely to be chosen, judged row by row on the folds so far, skip
         the other folds; nor are weight rates tried below one that was clearly worse. Their scores on
@@ -71,6 +72,9 @@ class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: 
     cv_results_ : dict
         As in ``GridSearchCV``, with ``mean_n_features`` in addition. NaN where a candidate was not
         tried (``race``).
+    candidates_ : list of Trial
+        The comparisons in their order: name, score, size, gain over the champion before it with its
+        standard error, in nats a row, and which one won.
     variance_factor_ : float
         Factor of the latent variances of the chosen model. It maximises the cross-validated log density:
         it is below 1 if Laplace's approximation is underconfident, and at most 2. It is 1 with
@@ -170,13 +174,16 @@ class JCFORegressorCV(RegressorMixin, RegressorSearch, JCFOSearch):  # type: ign
     scoring : None, str or callable, default=None
         ``None`` is the weighted mean log density of the target under the predictive distribution.
     one_standard_error : bool, default=True
-        ``True`` takes the candidate with the fewest features within one standard error of the best.
+        ``True`` takes the candidate with the fewest features, unless a larger one is better by more than
+        one standard error of the paired differences of the rows.
         ``False`` takes the best, for predictions.
 
     Attributes
     ----------
     best_estimator_ : JCFORegressor
-    best_params_, best_score_, best_index_, cv_results_, feature_scales_, n_splits_, refit_time_, n_iter_
+    best_params_, best_score_, best_index_, cv_results_, candidates_, feature_scales_
+        As in :class:`JCFOClassifierCV`.
+    n_splits_, refit_time_, n_iter_
         As in :class:`JCFOClassifierCV`.
 
     Examples

@@ -10,14 +10,9 @@ import numpy as np
 from .._protocols import Array
 from ..design import DenseDesign
 from ..linalg import ridge
-from .bounded import minimize_nonnegative
 from .problem import JointProblem, JointState, OutputWeights, StateCallback
+from .variable_projection import minimize_nonnegative
 from .weights import empty_weights, with_noise
-
-# A weight below this part of the largest counts as zero: the ridge with a variance of zero has it there.
-_ZERO_WEIGHT_SHARE = 1e-12
-# Iterations of L-BFGS-B in the scales of one M-step.
-_MAX_SCALE_ITERATIONS = 5
 
 
 def expectation_maximisation(
@@ -69,7 +64,7 @@ def _ridge(
     return problem.output_at(y, solution.weights, solution.intercept, f, likelihood)
 
 
-def _step(problem: JointProblem, here: JointState) -> tuple[JointState, int]:
+def _step(problem: JointProblem, here: JointState, scale_iterations: int = 5) -> tuple[JointState, int]:
     """Return weights and scales that raise the expected log-posterior (16), and the evaluations."""
     hidden = []
     for y, output in zip(problem.targets, here.outputs, strict=True):
@@ -100,15 +95,18 @@ def _step(problem: JointProblem, here: JointState) -> tuple[JointState, int]:
 
     part = here.theta[positive] / unit
     if positive.size:
-        part, _ = minimize_nonnegative(expected, part, {"maxiter": _MAX_SCALE_ITERATIONS})
+        part, _ = minimize_nonnegative(expected, part, {"maxiter": scale_iterations})
     expected(part)
     pairs = zip(problem.targets, last.outputs, strict=True)
     outputs = [with_noise(problem, y, output) for y, output in pairs]
     return problem.state(last.theta, outputs), evaluations
 
 
-def _prior_variance(problem: JointProblem, output: OutputWeights) -> Array:
-    """Return the variance of the Gaussian that touches the Laplace prior of each weight, eq. (13)."""
+def _prior_variance(problem: JointProblem, output: OutputWeights, zero_share: float = 1e-12) -> Array:
+    """Return the variance of the Gaussian that touches the Laplace prior of each weight, eq. (13).
+
+    A weight below the ``zero_share`` of the largest is zero, and with a variance of zero stays there.
+    """
     size = np.abs(output.w)
-    size = np.where(size > _ZERO_WEIGHT_SHARE * size.max(initial=0.0), size, 0.0)
+    size = np.where(size > zero_share * size.max(initial=0.0), size, 0.0)
     return np.asarray(size / problem.latent_rate(output.likelihood))

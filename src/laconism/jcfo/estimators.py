@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ..likelihoods import Gaussian
@@ -10,6 +11,7 @@ from ..model.tasks import Labels, Values
 from .base import JCFOBase
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class JCFOClassifier(BinaryPredictions, JCFOBase):
     r"""Kernel classifier that selects kernels and features jointly [JCFO]_.
 
@@ -113,50 +115,14 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
 
     _task = Labels()
 
-    def __init__(
-        self,
-        kernel: str = "rbf",
-        *,
-        degree: int = 2,
-        weight_rate: Any = "auto",
-        scale_rate: Any = "auto",
-        initial_scales: Any = "auto",
-        selection_rate: Any = None,
-        solver: str = "varpro",
-        screening: Any = None,
-        n_centres: int | None = None,
-        standardize: bool = True,
-        share_features: bool = True,
-        likelihood: Any = "probit",
-        fit_intercept: bool = True,
-        penalize_intercept: Any = "auto",
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        class_weight: Any = None,
-        random_state: Any = 0,
-        callbacks: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.weight_rate = weight_rate
-        self.scale_rate = scale_rate
-        self.initial_scales = initial_scales
-        self.selection_rate = selection_rate
-        self.solver = solver
-        self.screening = screening
-        self.n_centres = n_centres
-        self.standardize = standardize
-        self.share_features = share_features
-        self.likelihood = likelihood
-        self.fit_intercept = fit_intercept
-        self.penalize_intercept = penalize_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.callbacks = callbacks
+    weight_rate: Any = "auto"
+    share_features: bool = True
+    likelihood: Any = "probit"
+    penalize_intercept: Any = "auto"
+    class_weight: Any = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class JCFORegressor(GaussianPredictions, JCFOBase):
     r"""Kernel regression that selects kernels and features jointly.
 
@@ -225,41 +191,6 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
 
     _task = Values({"gaussian": Gaussian}, Gaussian)
 
-    def __init__(
-        self,
-        kernel: str = "rbf",
-        *,
-        degree: int = 2,
-        weight_rate: float = 1.0,
-        scale_rate: Any = "auto",
-        initial_scales: Any = "auto",
-        selection_rate: Any = None,
-        solver: str = "varpro",
-        screening: Any = None,
-        n_centres: int | None = None,
-        standardize: bool = True,
-        likelihood: Any = "gaussian",
-        fit_intercept: bool = True,
-        penalize_intercept: bool = False,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        random_state: Any = 0,
-        callbacks: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.weight_rate = weight_rate
-        self.scale_rate = scale_rate
-        self.initial_scales = initial_scales
-        self.selection_rate = selection_rate
-        self.solver = solver
-        self.screening = screening
-        self.n_centres = n_centres
-        self.standardize = standardize
-        self.likelihood = likelihood
-        self.fit_intercept = fit_intercept
-        self.penalize_intercept = penalize_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.callbacks = callbacks
+    weight_rate: float = 1.0
+    likelihood: Any = "gaussian"
+    penalize_intercept: bool = False

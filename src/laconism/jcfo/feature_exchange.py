@@ -21,9 +21,6 @@ from .starts import (
 )
 from .weights import project
 
-# Error of the end of a trial that is accepted, as a part of the price of a feature.
-_TRIAL_ERROR_SHARE = 0.1
-
 
 class FeatureSubset(NamedTuple):
     """The state of the problem with some of the features, and which they are."""
@@ -115,7 +112,7 @@ def _trial(
 ) -> JointState:
     """Return a trial with these features, near enough to its end to be compared with the price."""
     part, state = with_features(problem, features), here.state
-    tol = min(TRIAL_TOLERANCE, _TRIAL_ERROR_SHARE * price / max(1.0, abs(state.value)))
+    tol = min(TRIAL_TOLERANCE, price / 10 / max(1.0, abs(state.value)))
     return short_descent(part, theta, TRIAL_ITERATIONS, tol, warm=state.outputs, below=below)
 
 

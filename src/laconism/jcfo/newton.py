@@ -20,21 +20,8 @@ from ..linalg import symmetric_eigen
 from ..solvers.line_search import backtrack
 from .problem import JointProblem, JointState
 
-_MAX_NEWTON_STEPS = 100
-# Part of the predicted decrease that a step must achieve: Armijo's constant.
-_ARMIJO_SHARE = 1e-4
-# A predicted decrease below this part of the objective is rounding: from there on the gradient decides.
-_RELATIVE_ROUNDING = 1e-13
-# Curvatures below this part of the largest are rounding.
-_MIN_CURVATURE_SHARE = 1e-14
-# Steps that only shrink the gradient, after the objective has stopped changing.
-_MAX_GRADIENT_STEPS = 5
-# Each of them must shrink the gradient at least by this factor.
-_GRADIENT_SHRINK = 0.5
-# Unknowns that Newton's method may have at once.
-_MAX_UNKNOWNS = 1500
-# Multiplications that one Hessian may take: rows times kernels times pairs of features.
-_MAX_HESSIAN_MULTIPLICATIONS = 2e10
+# Multiplications that one step may take.
+_MAX_MULTIPLICATIONS = 2e10
 
 
 def _root_precision(likelihood: Any) -> float:
@@ -107,8 +94,9 @@ class _SmoothObjective:
     def is_small(self) -> bool:
         """Whether Newton's method is affordable."""
         n_kernels = sum(output.kept.size for output in self.outputs)
-        multiplications = float(self.problem.X.shape[0]) * n_kernels * self.features.size**2
-        return self.start.size <= _MAX_UNKNOWNS and multiplications <= _MAX_HESSIAN_MULTIPLICATIONS
+        hessian = float(self.problem.X.shape[0]) * n_kernels * self.features.size**2
+        eigenvalues = 6.0 * self.start.size**3
+        return max(hessian, eigenvalues) <= _MAX_MULTIPLICATIONS
 
     def theta(self, v: Array) -> Array:
         theta = np.zeros(self.n_features)
@@ -210,15 +198,16 @@ def _reached_min_noise(problem: JointProblem, before: JointState, here: JointSta
     return bool(old.noise > least >= new.noise)  # type: ignore[attr-defined]
 
 
-def _newton(smooth: _SmoothObjective) -> tuple[_NewtonPoint, bool]:
+def _newton(smooth: _SmoothObjective, max_steps: int = 100) -> tuple[_NewtonPoint, bool]:
     """Return where the gradient vanishes, or where an unknown reaches zero: then ``True`` as well."""
     point = smooth.at(smooth.start, with_hessian=True)
-    for _ in range(_MAX_NEWTON_STEPS):
+    for _ in range(max_steps):
         d = _direction(point)
         shrinking = np.flatnonzero(smooth.signs * d < 0)
         to_zero = -point.v[shrinking] / d[shrinking]
         longest = min(1.0, float(to_zero.min(initial=np.inf)))
-        if -float(point.gradient @ d) <= _RELATIVE_ROUNDING * abs(point.value):
+        # A predicted decrease below rounding says nothing: from there on the gradient decides.
+        if -float(point.gradient @ d) <= np.finfo(float).eps * abs(point.value):
             return (_shrink_gradient(smooth, point, d) if longest == 1 else point), False
         found = _line_search(smooth, point, d, shrinking[to_zero <= longest], longest)
         if found is None:
@@ -232,8 +221,7 @@ def _newton(smooth: _SmoothObjective) -> tuple[_NewtonPoint, bool]:
 def _line_search(
     smooth: _SmoothObjective, point: _NewtonPoint, d: Array, crossing: Index, longest: float
 ) -> tuple[_NewtonPoint, float] | None:
-    """Return a point that meets Armijo's condition and its step; the longest sets unknowns to zero."""
-    predicted = -float(point.gradient @ d)
+    """Return a lower point and its step; the longest sets unknowns to zero."""
 
     def at(step: float) -> _NewtonPoint:
         v, crossed = point.v + step * d, step == longest < 1
@@ -241,24 +229,19 @@ def _line_search(
             v[crossing] = 0.0
         return smooth.at(v, with_hessian=not crossed)
 
-    def accepts(new: _NewtonPoint, step: float) -> bool:
-        return new.value <= point.value - _ARMIJO_SHARE * step * predicted
-
-    return backtrack(at, accepts, first_step=longest)
+    return backtrack(at, lambda new, _: new.value < point.value, first_step=longest)
 
 
 def _shrink_gradient(smooth: _SmoothObjective, point: _NewtonPoint, d: Array) -> _NewtonPoint:
-    """Return the point after full steps that shrink the gradient; the objective no longer changes."""
+    """Return the point after full steps that halve the gradient; the objective no longer changes."""
     assert point.hessian is not None
     scale = 1 / np.sqrt(np.maximum(np.abs(np.diag(point.hessian)), np.finfo(float).tiny))
-    for _ in range(_MAX_GRADIENT_STEPS):
+    while (smooth.signs * (point.v + d) >= 0).all():
         new = smooth.at(point.v + d, with_hessian=True)
         before, after = (np.linalg.norm(scale * each.gradient) for each in (point, new))
-        if after >= _GRADIENT_SHRINK * before:
+        if after >= before / 2:
             break
         point, d = new, _direction(new)
-        if not (smooth.signs * (point.v + d) >= 0).all():
-            break
     return point
 
 
@@ -268,5 +251,5 @@ def _direction(point: _NewtonPoint) -> Array:
     assert H is not None
     unit = 1 / np.sqrt(np.maximum(np.abs(np.diag(H)), np.finfo(float).tiny))
     values, vectors = symmetric_eigen(unit[:, None] * H * unit)
-    size = np.maximum(np.abs(values), _MIN_CURVATURE_SHARE * np.abs(values).max(initial=1.0))
+    size = np.maximum(np.abs(values), np.finfo(float).eps * np.abs(values).max(initial=1.0))
     return np.asarray(-unit * (vectors @ ((vectors.T @ (unit * point.gradient)) / size)))

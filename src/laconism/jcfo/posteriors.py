@@ -12,8 +12,7 @@ from ..model.output import Fit
 from ..posterior import GaussianPosterior
 from ..priors import Laplace
 from ..solvers import Problem, Status
-from .joint_fit import JointFit
-from .problem import JointProblem
+from .problem import JointFit, JointProblem
 
 
 def output_fits(problems: Sequence[JointProblem], fits: Sequence[JointFit]) -> list[Fit]:

@@ -26,12 +26,8 @@ _MAX_ROWS_AS_CENTRES = 1000
 _N_DRAWN_CENTRES = 300
 # The rate of the weights that keeps features of noise out, in units of ``_noise_gradient``.
 _NOISE_RATE = 0.4
-# Parts of that rate that are tried in turn where it keeps no feature: few rows are weak evidence.
-_SELECTION_RATE_SHARES = (1.0, 0.7, 0.5, 0.35)
 # The automatic rate of a weight, as a part of the rate that keeps noise out.
 _WEIGHT_RATE_SHARE = 0.1
-# The automatic rate of a weight is at most this: with many rows the latent's own unit decides.
-_MAX_WEIGHT_RATE = 1.0
 # The automatic rate of a scale.
 _AUTO_SCALE_RATE = 2.0
 
@@ -68,11 +64,14 @@ class PreparedData:
         return share**2 * _NOISE_RATE * noise**2 * _AUTO_SCALE_RATE / problem.scale_rate
 
     def selection_rates(self, setting: Any) -> tuple[float, ...]:
-        """Return the rates at which to select features, tried in turn until one keeps any."""
+        """Return the rates at which to select features, tried in turn until one keeps any.
+
+        Few rows are weak evidence, so the automatic rate falls by a root of two up to three times.
+        """
         if setting is None:
             return ()
         if is_name(setting, "auto"):
-            return tuple(self.selection_rate(share) for share in _SELECTION_RATE_SHARES)
+            return tuple(self.selection_rate(2 ** (-k / 2)) for k in range(4))
         return (float(setting),)
 
     @property
@@ -90,14 +89,7 @@ class PreparedData:
 
 
 def prepare(model: Any, data: FitData) -> PreparedData:
-    """Return the joint problem of a model's settings, or one for each output without shared features.
-
-    Parameters
-    ----------
-    model : JCFOClassifier or JCFORegressor
-        Read for its settings only.
-    data : FitData
-    """
+    """Return the joint problem of a model's settings, or one for each output without shared features."""
     X, weight, targets, likelihood, _ = data
     X = as_dense(X)
     origin, unit = standardise(X, weight, units=model.standardize)
@@ -147,9 +139,9 @@ def _weight_rate(model: Any, weight: Array, n_features: int) -> float:
     if not is_name(model.weight_rate, "auto"):
         return float(model.weight_rate)
     if model.kernel != "rbf":
-        return _MAX_WEIGHT_RATE
+        return 1.0
     noise = _noise_gradient(weight, n_features if model.selection_rate is None else 0)
-    return min(_WEIGHT_RATE_SHARE * _NOISE_RATE * noise, _MAX_WEIGHT_RATE)
+    return min(_WEIGHT_RATE_SHARE * _NOISE_RATE * noise, 1.0)  # with many rows the latent's own unit
 
 
 def _noise_gradient(weight: Array, n_features: int) -> float:

@@ -20,9 +20,6 @@ from ..kernels._pairwise import dot_products, squared_distances
 from ..likelihoods import Noise
 from ..linalg import row_blocks
 
-# Step of the complex-step derivative: its square underflows, so the derivative is exact.
-_COMPLEX_STEP = 1e-30
-
 # The smallest noise variance, as a part of the target's variance: a polynomial of many features
 # interpolates any data, and then the data do not determine the noise.
 _MIN_NOISE_SHARE = 1e-4
@@ -58,6 +55,15 @@ class JointState:
     def empty(self) -> bool:
         """Whether no kernel or no feature is left."""
         return not any(output.w.any() for output in self.outputs) or not self.theta.any()
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """The end of a search, its history, and a sentence about it."""
+
+    state: JointState
+    history: list[Any]  # of Record, one an iteration
+    note: str = ""
 
 
 StateCallback = Callable[[JointState], object]
@@ -115,7 +121,8 @@ class JointProblem:
         """Return first and second derivative of the profile at each row and these centres."""
         t = self._profile_argument(theta, self.centres[which])
         first = self.kernel.profile_slope(t)
-        second = np.imag(self.kernel.profile_slope(t + 1j * _COMPLEX_STEP)) / _COMPLEX_STEP
+        step = 1e-30  # of a complex-step derivative: exact, since its square is below rounding
+        second = np.imag(self.kernel.profile_slope(t + 1j * step)) / step
         return np.asarray(first), np.asarray(second)
 
     def feature_terms(self, which: Index, features: Index) -> Iterator[Array]:

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .._component import is_name, is_positive, is_rate
-from .._protocols import Array
 from ..judging.race import Candidate
 from ..model.validation import check_values
 from .prepare import PreparedData
@@ -23,8 +20,6 @@ _PRODUCT_SELECTION_SHARES = (0.3, 0.4, 0.55, 0.75, 1.0, 1.3, 1.6)
 _DISTANCE_WEIGHT_RATES = (None, 1.0, 0.3, 0.1)
 # The same with inner products, whose scales can grow instead.
 _PRODUCT_WEIGHT_RATES = (None, 1.0)
-# Nats over all left-out rows that each step from the lowest selection rate has to gain.
-_NATS_PER_STEP = 2.0
 
 
 class Rates(NamedTuple):
@@ -50,10 +45,16 @@ class JCFOCandidate(Candidate):
     """Rates of weights and scales."""
 
     rates: Rates
+    n_steps: int = 0  # from the lowest selection rate and its own weight rate
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The rates as parameters of the estimator."""
+        return self.rates.params
 
 
-def make_grid(search: Any, prepared: PreparedData) -> list[Rates]:
-    """Return the rates of all candidates, along each path in the order in which one starts the next.
+def make_grid(search: Any, prepared: PreparedData) -> list[JCFOCandidate]:
+    """Return all candidates, along each path in the order in which one starts the next.
 
     Parameters
     ----------
@@ -77,35 +78,11 @@ def make_grid(search: Any, prepared: PreparedData) -> list[Rates]:
             selection_rates = sorted(_positive_rates(search, "selection_rates"))
         if not is_name(search.weight_rates, "auto"):
             weight_rates = _positive_rates(search, "weight_rates", none=True)
-        for selection in selection_rates:
+        for first, selection in enumerate(selection_rates):
             lower = {selection if rate is None else min(float(rate), selection) for rate in weight_rates}
-            grid += [Rates(scale, selection, rate) for rate in sorted(lower, reverse=True)]
+            for step, rate in enumerate(sorted(lower, reverse=True), start=first):
+                grid.append(JCFOCandidate(Rates(scale, selection, rate), step))
     return grid
-
-
-def handicaps(search: Any, grid: Sequence[Rates], n_rows: float) -> Array:
-    """Return by how many nats a row each candidate must be better than the lowest selection rate.
-
-    The best of many candidates on few rows often is so by chance: lower rates overfit the boundary,
-    higher ones leave out features that matter. Regressions have no handicap, since the lowest selection
-    rate underestimates their noise; nor have rates that were given.
-    """
-    automatic = is_name(search.selection_rates, "auto") and is_name(search.weight_rates, "auto")
-    classes = search._classifies and search.kernel == "rbf" and search.scoring is None
-    if search.one_standard_error or not automatic or not classes:
-        return np.zeros(len(grid))
-    return _NATS_PER_STEP * n_steps(grid) / n_rows
-
-
-def n_steps(grid: Sequence[Rates]) -> Array:
-    """Return how many steps each candidate is from the lowest selection rate and its own weight rate."""
-    found = []
-    for rates in grid:
-        same_scale = [each for each in grid if each.scale == rates.scale]
-        selection = list(dict.fromkeys(each.selection for each in same_scale))
-        weight = [each.weight for each in same_scale if each.selection == rates.selection]
-        found.append(selection.index(rates.selection) + weight.index(rates.weight))
-    return np.array(found)
 
 
 def _automatic_rates(prepared: PreparedData, scale: Any, shares: Sequence[float]) -> list[float]:

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._protocols import Array, Index
-from ..judging.calibrate import best_variance_factor
-from ..judging.race import BEHIND_LEADER
+from ..judging.compare import Rule
+from ..judging.race import MARGIN_ERRORS, score
 from ..judging.row_scores import Scoring
-from ..judging.trials import Data, Trial, Tried
-from ..solvers import Record
-from .joint_fit import JointFit
+from ..judging.trials import Data, FoldResult
 from .prepare import PreparedData
+from .problem import JointFit
 from .rate_grid import JCFOCandidate
 from .search import SearchSettings, path, relax
 
 # Error in nats of every comparison of two candidates, beside the standard error: the first fold of a
-# small sample may have none of the rows on which they differ.
+# small sample may have none of the rows on which they differ (record 033).
 MIN_ERROR_NATS = 1.0
 
 
@@ -84,22 +81,25 @@ def try_fold(
     drops: bool,
     candidates: Sequence[JCFOCandidate],
     fold: tuple[Index, Index],
-) -> list[Tried | None]:
+) -> list[FoldResult | None]:
     """Return the results of the candidates on one fold; screening sees its training rows only."""
     train, test = fold
     held_in, held_out = data.rows(train), data.rows(test)
     model, candidates = clone(template), [replace(each, tried=[]) for each in candidates]
     began = time.perf_counter()
     prepared = model._prepare(model._fit_data(*held_in))
+    default = prepared.problems[0].scale_rate
     for candidate, fits in fit_candidates(model, prepared, candidates):
+        rates = candidate.rates
+        at_rates = prepared.at_rates(rates.weight, rates.scale_rate(default))
         with warnings.catch_warnings():  # a candidate need not converge to be judged
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model._publish_fits(prepared, fits)
+            model._publish_fits(at_rates, fits)
         fitted = time.perf_counter()
         scores = scoring.score(model, *held_out)
         now = time.perf_counter()
-        trial = Trial(math.nan, int(model.get_support().sum()), fitted - began, now - fitted)
-        candidate.tried.append(Tried(scores, trial, []))
+        n_features = int(model.get_support().sum())
+        candidate.tried.append(FoldResult(scores, n_features, fitted - began, now - fitted))
         if drops:
             stop_lower_rates(candidate, candidates, scoring.factors)
         began = now
@@ -117,23 +117,8 @@ def stop_lower_rates(
     place = descending.index(candidate)
     if not (place and descending[place - 1].tried):
         return
-    before, now = (each.log_density(factors) for each in (descending[place - 1], candidate))
-    if BEHIND_LEADER.prefers(before - now, candidate.scores[0].weight, MIN_ERROR_NATS):
+    before, now = (score(each, factors).log_density for each in (descending[place - 1], candidate))
+    weight = candidate.tried[0].scores.weight
+    if Rule(errors=MARGIN_ERRORS).prefers(before - now, weight, MIN_ERROR_NATS):
         for lower in descending[place + 1 :]:
             lower.runs = False
-
-
-def fold_reporter(
-    callbacks: Sequence[Callable[[Record], object]], factors: Array
-) -> Callable[[int, Sequence[Tried]], None]:
-    """Return the function that reports the best candidate of each fold to the callbacks."""
-    began = time.perf_counter()
-
-    def report(fold: int, tried: Sequence[Tried]) -> None:
-        scores = [each.scores.scores()[best_variance_factor([each.scores], factors)] for each in tried]
-        best, seconds = int(np.argmax(scores)), time.perf_counter() - began
-        record = Record(fold, float(scores[best]), int(tried[best].trial.kept), seconds)
-        for callback in callbacks:
-            callback(record)
-
-    return report

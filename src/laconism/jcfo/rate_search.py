@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,16 +13,18 @@ from sklearn.base import clone
 from sklearn.feature_selection import SelectorMixin
 
 from .._protocols import Array
+from ..judging.compare import Rule
 from ..judging.folds import draw_folds
-from ..judging.race import Race
+from ..judging.race import Race, choose_candidate
 from ..judging.trials import Data
-from ..model.callbacks import check_callbacks
-from ..model.search import CVSearch, Winner, choose
+from ..model.callbacks import candidate_reporter
+from ..model.search import CVSearch, Winner
 from ..model.threads import one_blas_thread
-from .prepare import PreparedData
-from .rate_grid import JCFOCandidate, Rates, handicaps, make_grid
-from .rate_path import MIN_ERROR_NATS, fit_candidates, fold_reporter, try_fold
+from .rate_grid import JCFOCandidate, make_grid
+from .rate_path import MIN_ERROR_NATS, fit_candidates, try_fold
 
+# For predictions each step away from the gentlest selection must gain this much: record 032.
+_NATS_PER_STEP = 2.0
 # The first folds are rounds of their own, after each of which candidates may be dropped; the other folds
 # are one round, shared by the workers.
 _N_SINGLE_ROUNDS = 2
@@ -41,21 +44,19 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
         """Make the candidates, try them, choose, refit and publish."""
         data, template = self._validate(X, y, sample_weight), self._template()
         prepared = template._prepare(template._fit_data(*data))  # validates all settings but the grid
-        grid = make_grid(self, prepared)
-        handicap = handicaps(self, grid, float(data.weight.sum()))
-        candidates = [
-            JCFOCandidate(rates, handicap=nats) for rates, nats in zip(grid, handicap, strict=True)
-        ]
+        candidates = make_grid(self, prepared)
+        if self._classifies and self.scoring is None and not self.one_standard_error:
+            for candidate in candidates:
+                candidate.charge = _NATS_PER_STEP * candidate.n_steps / float(data.weight.sum())
         race = self._race(template, data, groups)
         with one_blas_thread():
             race.run([candidates])
-        found = [race.trials(candidate) for candidate in candidates]
-        best = choose(found, handicap=handicap, one_standard_error=self.one_standard_error)
+        best, trials = choose_candidate(candidates, race.factors, race.rule, race.order)
         began = time.perf_counter()
         with one_blas_thread():
-            model = self._refit(template, X, data, prepared, grid, grid[best])
+            model = self._refit(template, X, data, candidates, best)
         winner = Winner(model, time.perf_counter() - began)
-        self._publish_search([rates.params for rates in grid], found, best, winner)
+        self._publish_search(candidates, race.factors, best, trials, winner)
 
     def _template(self) -> Any:
         """Return the estimator with the settings that it shares with the search."""
@@ -71,13 +72,14 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
         return Race(
             partial(try_fold, template, data, scoring, drops),
             rounds=_rounds(folds) if drops else [folds],
-            weights=[float(data.weight[test].sum()) for _, test in folds],
-            scoring=scoring,
+            weight=sum(float(data.weight[test].sum()) for _, test in folds),
+            factors=scoring.factors,
             drops=drops,
-            required=None if self.one_standard_error else 0.0,
+            rule=self._rule(Rule()),
             n_jobs=self.n_jobs,
-            unseen_nats=MIN_ERROR_NATS,
-            on_fold=fold_reporter(check_callbacks(self.callbacks), scoring.factors),
+            min_error_nats=MIN_ERROR_NATS,
+            order=_by_size if self.one_standard_error else _by_steps,
+            on_fold=candidate_reporter(self.callbacks),
         )
 
     def _refit(
@@ -85,19 +87,16 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
         template: Any,
         X: Any,
         data: Data,
-        prepared: PreparedData,
-        grid: Sequence[Rates],
-        best: Rates,
+        candidates: Sequence[JCFOCandidate],
+        best: JCFOCandidate,
     ) -> Any:
         """Return the chosen model on all rows, reached along the path that the folds took.
 
-        ``X`` has the names of the features, and ``prepared`` the rates at which the posteriors of all
-        candidates are evaluated.
+        ``X`` has the names of the features.
         """
-        model, rates = clone(template).set_params(**best.params), prepared.problems[0]
-        own = model._prepare(model._fit_data(X, data.y, data.weight))
-        prepared = own.at_rates(rates.weight_rate, rates.scale_rate)
-        alone = [JCFOCandidate(each, runs=each == best) for each in grid]
+        model = clone(template).set_params(**best.params)
+        prepared = model._prepare(model._fit_data(X, data.y, data.weight))
+        alone = [replace(each, runs=each is best) for each in candidates]
         ((_, fits),) = fit_candidates(model, prepared, alone)
         model._publish_fits(prepared, fits)
         return model
@@ -111,6 +110,15 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
 
     def _get_support_mask(self) -> Array:
         return np.asarray(self._chosen.get_support())
+
+
+def _by_size(candidate: JCFOCandidate) -> float:
+    return candidate.size
+
+
+def _by_steps(candidate: JCFOCandidate) -> float:
+    """For predictions the gentlest selection comes first: record 032."""
+    return candidate.n_steps
 
 
 def _rounds(folds: Sequence[Any]) -> list[Sequence[Any]]:

@@ -15,21 +15,6 @@ from ..likelihoods import Gaussian
 from ..priors import Laplace
 from ..solvers import Problem, Proximal, solve
 
-# Rates of the linear models that rank features, as parts of the smallest rate at which none is left.
-_PATH_RATE_SHARES = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08)
-# The order of the features counts, not the last digits of their weights.
-_LASSO = Proximal(certify=False)
-_MAX_LASSO_ITERATIONS = 100
-_LASSO_TOLERANCE = 1e-4
-# Decimal digits to which two standardised columns must agree to be duplicates.
-_DUPLICATE_DIGITS = 12
-# A feature is constant if its deviation is below this many roundings of its mean.
-_CONSTANT_ROUNDINGS = 8
-# The same for a mean near zero: the square of a smaller deviation underflows.
-_MIN_DEVIATION = 1e-150
-# The least noise variance of the linear model, so that it can be divided by.
-_MIN_NOISE_VARIANCE = 1e-300
-
 
 def standardise(X: Array, weight: Array, *, units: bool) -> tuple[Array, Array]:
     """Return the mean of every feature and one over its deviation; zero for a constant.
@@ -40,8 +25,9 @@ def standardise(X: Array, weight: Array, *, units: bool) -> tuple[Array, Array]:
     # Not a product of BLAS, which may round equal columns differently.
     mean = np.einsum("i,ij->j", share, X)
     deviation = np.sqrt(np.einsum("i,ij->j", share, (X - mean) ** 2))
-    rounding = _CONSTANT_ROUNDINGS * np.finfo(float).eps * np.abs(mean)
-    varies = deviation > rounding + _MIN_DEVIATION
+    # A constant deviates by a few roundings of its mean; the square of less than the root underflows.
+    number = np.finfo(float)
+    varies = deviation > 8 * number.eps * np.abs(mean) + np.sqrt(number.tiny)
     if not units:
         return np.zeros_like(mean), varies.astype(float)
     return mean, np.where(varies, 1 / np.where(varies, deviation, 1.0), 0.0)
@@ -58,7 +44,8 @@ def screen_features(
     if not varying.size:
         return np.arange(1)  # a problem needs one
     first = Z[np.argmax(Z[:, varying] != 0, axis=0), varying]
-    source, _ = distinct_rows(np.round(Z[:, varying] * np.sign(first), _DUPLICATE_DIGITS).T)
+    # Standardising multiplies by a rounded deviation, so the last digits of duplicates may differ.
+    source, _ = distinct_rows(np.round(Z[:, varying] * np.sign(first), decimals=12).T)
     distinct = varying[np.sort(source)]
     if screening is None:
         return distinct
@@ -70,25 +57,31 @@ def screen_features(
 
 
 def _lasso_ranking(
-    Z: Array, targets: Sequence[Array], weight: Array, likelihood: Likelihood, n_wanted: int
+    Z: Array,
+    targets: Sequence[Array],
+    weight: Array,
+    likelihood: Likelihood,
+    n_wanted: int,
+    n_rates: int = 7,
 ) -> Index:
     """Return features in the order in which they enter a sparse linear model, section 3.1 of [JCFO].
 
-    The rates of the model descend; features that never enter follow in the order of their gradients.
+    The rates of the model descend from the one at which none is left, a root of two at a time; features
+    that never enter follow in the order of their gradients.
     """
-    n_rates = len(_PATH_RATE_SHARES)
     design, entry, size = DenseDesign(Z), np.full(Z.shape[1], n_rates), np.zeros(Z.shape[1])
     for y in targets:
         if isinstance(likelihood, Gaussian):
-            noise = max(float(np.var(y)), _MIN_NOISE_VARIANCE)
+            noise = max(float(np.var(y)), np.finfo(float).tiny)  # it is divided by
             likelihood = Gaussian(noise=noise, estimate=False)
         problem = Problem(design, y, likelihood, Laplace(rate=1.0), weight, intercept=True)
         state = problem.empty()
         highest = float(np.abs(problem.gradient(state)).max())
-        for level, share in enumerate(_PATH_RATE_SHARES if highest > 0 else ()):
-            problem = replace(problem, prior=Laplace(rate=share * highest))
-            start, max_iter = problem.with_objective(state), _MAX_LASSO_ITERATIONS
-            state = solve(problem, _LASSO, start=start, max_iter=max_iter, tol=_LASSO_TOLERANCE).state
+        for level in range(n_rates if highest > 0 else 0):
+            problem = replace(problem, prior=Laplace(rate=highest / 2 ** ((level + 1) / 2)))
+            # The order of the features counts, not the last digits of their weights.
+            lasso, start = Proximal(certify=False), problem.with_objective(state)
+            state = solve(problem, lasso, start=start, max_iter=100, tol=1e-4).state
             new = (state.w != 0) & (entry > level)
             entry[new], size[new] = level, np.maximum(size, np.abs(state.w))[new]
             if np.count_nonzero(entry < n_rates) >= n_wanted:

@@ -29,8 +29,7 @@ from ..kernels import Linear
 from ..solvers import Record
 from .em import expectation_maximisation
 from .feature_exchange import exchange_features
-from .joint_fit import JointFit
-from .problem import JointProblem, JointState
+from .problem import JointFit, JointProblem, JointState
 from .starts import (
     TRIAL_ITERATIONS,
     best_start,

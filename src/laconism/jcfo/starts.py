@@ -29,16 +29,6 @@ TRIAL_TOLERANCE = 1e-3
 N_TRIED = 3
 # Centres that a trial uses.
 _N_TRIAL_CENTRES = 100
-# Starts with all scales equal: these powers of the number of features.
-_UNIFORM_POWERS = (-1.0, -2 / 3, -1 / 3, 0.0)
-# The strongest features that are tried alone, or with a sharp scale.
-_N_STRONGEST = 16
-# A sharp scale: standardised rows are near each other in few directions only.
-_SHARP_SCALE = 1.0
-# The factor between the rates of an ascending path.
-_PATH_FACTOR = 0.3
-# The path ascends from at most this rate.
-_PATH_START_RATE = 0.3
 
 by_objective = attrgetter("value")
 
@@ -64,23 +54,23 @@ def best_start(problem: JointProblem, trial_order: Index) -> Array:
     if problem.X.shape[1] == 1:
         return uniform_scales(problem)
     problem = with_few_centres(problem, trial_order)
-    # A polynomial of strong features overflows.
-    powers = _UNIFORM_POWERS[:1] if isinstance(problem.kernel, Polynomial) else _UNIFORM_POWERS
-    uniform = best_trials(problem, [uniform_scales(problem, power) for power in powers])
-    path = short_descent(problem, end_of_path(problem, _PATH_START_RATE), TRIAL_ITERATIONS)
+    # From weak features, 1 / p, to strong ones, 1; a polynomial of strong features overflows.
+    thirds = (3,) if isinstance(problem.kernel, Polynomial) else (3, 2, 1, 0)
+    uniform = best_trials(problem, [uniform_scales(problem, -k / 3) for k in thirds])
+    path = short_descent(problem, end_of_path(problem), TRIAL_ITERATIONS)
     best = min((path, *uniform), key=by_objective)
     return min((best, *sharpened_trials(problem, best.theta)), key=by_objective).theta
 
 
-def end_of_path(problem: JointProblem, start_rate: float) -> Array:
+def end_of_path(problem: JointProblem, start_rate: float = 0.3, factor: float = 0.3) -> Array:
     """Return the scales at the end of a path of ascending rates of the weights, short of the last rate.
 
     At a low rate all features have an influence before few are selected: a product of two features,
     neither of which has an effect alone, is found in no other way.
     """
-    theta, rates = uniform_scales(problem), [_PATH_FACTOR * problem.weight_rate]
+    theta, rates = uniform_scales(problem), [factor * problem.weight_rate]
     while rates[-1] > start_rate:
-        rates.append(_PATH_FACTOR * rates[-1])
+        rates.append(factor * rates[-1])
     for rate in reversed(rates):
         at_rate = replace(problem, weight_rate=rate)
         theta = short_descent(at_rate, theta, PATH_ITERATIONS).theta
@@ -124,7 +114,7 @@ def best_trials(problem: JointProblem, starts: Sequence[Array]) -> list[JointSta
     return trials
 
 
-def sharpened_trials(problem: JointProblem, theta: Array) -> list[JointState]:
+def sharpened_trials(problem: JointProblem, theta: Array, max_features: int = 16) -> list[JointState]:
     """Return trials with one of the strongest features sharp, or with the strongest features alone.
 
     Many weak features make a smooth model, which is a local minimum; no descent leads from it to few
@@ -133,24 +123,12 @@ def sharpened_trials(problem: JointProblem, theta: Array) -> list[JointState]:
     traded for weights, so there only the order of the features counts; and so it does for regressions,
     which have no boundary.
     """
-    n_strongest = min(int(np.count_nonzero(theta)), _N_STRONGEST)
-    strongest = np.argsort(-theta, kind="stable")[:n_strongest]
+    n_strongest = min(int(np.count_nonzero(theta)), max_features)
+    strongest, places = np.argsort(-theta, kind="stable")[:n_strongest], np.arange(theta.size)
     if problem.on_distances and isinstance(problem.likelihood, Binary):
-        starts = [_with_scale(theta, k, _SHARP_SCALE) for k in strongest if theta[k] < _SHARP_SCALE]
-        return best_trials(problem, starts)
-    sizes = [2**power for power in range(strongest.size.bit_length())]
-    return best_trials(problem, [_only(theta, strongest[:size]) for size in sizes])
-
-
-def _with_scale(theta: Array, feature: int, scale: float) -> Array:
-    """Return the scales with another one for a feature."""
-    changed = theta.copy()
-    changed[feature] = scale
-    return changed
-
-
-def _only(theta: Array, features: Index) -> Array:
-    """Return the scales of these features, and zero for the others."""
-    alone = np.zeros_like(theta)
-    alone[features] = theta[features]
-    return alone
+        # At a scale of one, standardised rows are near each other in few directions only.
+        starts = [np.where(places == k, 1.0, theta) for k in strongest if theta[k] < 1]
+    else:
+        sizes = [2**power for power in range(strongest.size.bit_length())]
+        starts = [np.where(np.isin(places, strongest[:size]), theta, 0.0) for size in sizes]
+    return best_trials(problem, starts)

@@ -10,27 +10,18 @@ selection and classifier design, IEEE TPAMI 26, 2004.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
 from .._protocols import Array
-from .bounded import minimize_nonnegative
 from .newton import refine
 from .problem import JointProblem, JointState, OutputWeights, StateCallback
 from .weights import project
-
-# Relative decrease of the objective at which the descent leaves the rest to Newton's method.
-_DESCENT_TOLERANCE = 1e-8
-# The factor by which that tolerance shrinks with every round.
-_TOLERANCE_SHRINK = 0.01
-# Rounds of descent and Newton's method: a number that Newton's method fixed at zero may have to return.
-_MAX_ROUNDS = 6
-# Tolerance of the inner problem, as a part of the root of the outer one: the objective depends on its
-# square.
-_INNER_TOLERANCE_SHARE = 0.1
 
 
 def variable_projection(
@@ -43,44 +34,34 @@ def variable_projection(
     exact: bool = True,
     warm: Sequence[OutputWeights] | None = None,
 ) -> JointState:
-    """Minimise ``phi`` over non-negative scales.
+    """Minimise ``phi`` over non-negative scales, from ``theta`` and the weights ``warm``.
 
-    Parameters
-    ----------
-    problem : JointProblem
-    theta : ndarray
-        Scales to start from.
-    max_iter : int
-        Most iterations of the descent.
-    tol : float
-        Violation of the optimality conditions, in units of the rates, at which it has converged;
-        not ``exact``: relative decrease of the objective at which to stop.
-    callback : callable, optional
-        Called with the best state so far after every iteration; ``True`` stops the search.
-    exact : bool, default=True
-        Whether Newton's method finds the last digits.
-    warm : sequence of OutputWeights, optional
-        Weights of each output from which the first inner problem starts.
+    ``exact`` ends where optimality is violated by less than ``tol`` of the rates; otherwise the descent
+    ends at a relative decrease of the objective of ``tol``. ``callback`` is called with the best state
+    so far after every iteration; ``True`` stops the search.
     """
     if not exact:
         return _descend(problem, theta, max_iter, tol, callback, warm)
-    here = _descend(problem, theta, max_iter, _DESCENT_TOLERANCE, callback, warm)
-    for number in range(_MAX_ROUNDS):
-        if here.stopped:
-            break
-        here = refine(problem, here)
-        violation = problem.violation(here.theta, here.outputs)
-        here = replace(here, violation=violation, converged=violation <= tol)
+    here = _descend(problem, theta, max_iter, 1e-8, callback, warm)
+    # A number that Newton's method fixed at zero may have to return: then a finer descent frees it.
+    for finer in (1e-8, 1e-10, 1e-12, 1e-14, 1e-16):
+        here = _refined(problem, here, tol)
         n_left = max_iter - len(here.values) + 1
-        if here.converged or n_left <= 0 or number == _MAX_ROUNDS - 1:
-            break
-        finer = _DESCENT_TOLERANCE * _TOLERANCE_SHRINK**number
+        if here.stopped or here.converged or n_left <= 0:
+            return here
         more = _descend(problem, here.theta, n_left, finer, callback, here.outputs)
         evaluations, values = here.evaluations + more.evaluations, [*here.values, *more.values[1:]]
-        if more.value < here.value:
-            here = more
-        here = replace(here, evaluations=evaluations, values=values)
-    return here
+        here = replace(min(here, more, key=attrgetter("value")), evaluations=evaluations, values=values)
+    return _refined(problem, here, tol)
+
+
+def _refined(problem: JointProblem, here: JointState, tol: float) -> JointState:
+    """Return the state after Newton's method, and whether it is optimal to ``tol`` of the rates."""
+    if here.stopped:
+        return here
+    here = refine(problem, here)
+    violation = problem.violation(here.theta, here.outputs)
+    return replace(here, violation=violation, converged=violation <= tol)
 
 
 def _descend(
@@ -93,7 +74,7 @@ def _descend(
 ) -> JointState:
     """Return the best state of a descent that ends when an iteration gains a part ``tol`` or less."""
     unit = float(theta.mean()) or 1.0  # the first step of L-BFGS has unit length
-    inner = _INNER_TOLERANCE_SHARE * float(np.sqrt(tol))
+    inner = float(np.sqrt(tol)) / 10  # the objective depends on its square
     best = last = project(problem, theta, warm, inner)
     evaluations, stopped, values = 1, False, [best.value]
 
@@ -116,3 +97,27 @@ def _descend(
     start = theta / unit
     converged = minimize_nonnegative(value_and_gradient, start, options, after_iteration)[1]
     return replace(best, evaluations=evaluations, values=values, converged=converged, stopped=stopped)
+
+
+def minimize_nonnegative(
+    value_and_gradient: Callable[[Array], tuple[float, Array]],
+    start: Array,
+    options: dict[str, Any],
+    callback: Callable[[Any], None] | None = None,
+) -> tuple[Array, bool]:
+    """Return the minimiser and whether L-BFGS-B has converged; zeros are exact.
+
+    L-BFGS-B may miss its bounds by a rounding, and a scale of -5e-32 has no root.
+    """
+    untyped: Any = minimize  # its overloads do not know a function that returns value and gradient
+    found = untyped(
+        lambda x: value_and_gradient(np.maximum(x, 0.0)),
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, None)] * start.size,
+        callback=callback,
+        options=options,
+    )
+    # A line search that finds no lower point has reached rounding.
+    return np.maximum(found.x, 0.0), bool(found.success) or "ABNORMAL" in str(found.message)

@@ -13,26 +13,14 @@ from typing import Any
 import numpy as np
 
 from .._protocols import Array, Index
+from ..design import DenseDesign
+from ..linalg import dissimilar
+from ..priors import Laplace
+from ..solvers import Problem
 from ..solvers.line_search import backtrack
 from ..solvers.problem import floor_curvature
 from ..solvers.proximal import lasso_quadratic
 from .problem import JointProblem, JointState, OutputWeights
-
-_MAX_NEWTON_STEPS = 100
-# Columns that join the working set in one step, at least.
-_MIN_NEW_COLUMNS = 6
-# The same as a part of the columns in the set.
-_NEW_COLUMNS_SHARE = 0.25
-# Two columns with a larger cosine do not join in one step: neighbours of the worst violate as much.
-_MAX_COSINE = 0.5
-# A column whose variance is a smaller part of its mean square counts as constant.
-_CONSTANT_COLUMN_SHARE = 1e-12
-# A decrease below this part of the objective is rounding.
-_RELATIVE_ROUNDING = 1e-15
-# Tolerance of the inner lasso, as a part of that of the weights.
-_LASSO_TOLERANCE_SHARE = 0.1
-# Newton's step of the intercept at which it has converged, in standard errors; the next is its square.
-_INTERCEPT_TOLERANCE = 1e-6
 
 
 def project(
@@ -63,20 +51,19 @@ def with_noise(problem: JointProblem, y: Array, here: OutputWeights) -> OutputWe
 
 def empty_weights(problem: JointProblem, y: Array, n_columns: int) -> OutputWeights:
     """Return the model without columns: the best intercept, where it is free."""
-    b = 0.0
-    here = problem.output_at(y, np.zeros(n_columns), b, np.zeros(y.size), problem.likelihood)
-    for _ in range(_MAX_NEWTON_STEPS if problem.intercept else 0):
-        information = max(float(problem.weight @ here.curvature), np.finfo(float).tiny)
-        step = float(problem.weight @ here.slope) / information
-        b += step
-        here = problem.output_at(y, here.w, b, np.full(y.size, b), problem.likelihood)
-        if abs(step) * np.sqrt(information) < _INTERCEPT_TOLERANCE:
-            break
+    none = DenseDesign(np.zeros((y.size, 0)))
+    empty = Problem(none, y, problem.likelihood, Laplace(), problem.weight, problem.intercept).empty()
+    here = problem.output_at(y, np.zeros(n_columns), empty.b, empty.f, problem.likelihood)
     return with_noise(problem, y, here)
 
 
 def best_weights(
-    problem: JointProblem, Phi: Array, y: Array, warm: OutputWeights | None, tol: float
+    problem: JointProblem,
+    Phi: Array,
+    y: Array,
+    warm: OutputWeights | None,
+    tol: float,
+    max_steps: int = 100,
 ) -> OutputWeights:
     """Return the minimiser, its violation of optimality at most ``tol``.
 
@@ -89,8 +76,7 @@ def best_weights(
         kept = np.flatnonzero(warm.w)
         f = Phi[:, kept] @ warm.w[kept] + warm.b
         here = with_noise(problem, y, problem.output_at(y, warm.w, warm.b, f, warm.likelihood))
-    lengths: Array | None = None
-    for _ in range(_MAX_NEWTON_STEPS):
+    for _ in range(max_steps):
         g = Phi.T @ (problem.weight * here.slope)
         if problem.weight_violation(here, g) <= tol:
             break
@@ -98,28 +84,25 @@ def best_weights(
         excess = np.where(here.w != 0, 0.0, np.maximum(np.abs(g) - rate, 0.0))
         working = here.w != 0
         if excess.any():
-            lengths = np.sqrt(np.einsum("ij,ij->j", Phi, Phi)) if lengths is None else lengths
-            working[_worst_dissimilar(Phi, lengths, excess, int(working.sum()))] = True
+            working[_worst_dissimilar(Phi, excess, int(working.sum()))] = True
         new = _newton_step(problem, Phi, y, here, g, np.flatnonzero(working), tol)
-        done = new.value >= here.value - _RELATIVE_ROUNDING * abs(here.value)
+        done = new.value >= here.value - np.finfo(float).eps * abs(here.value)
         here = new if new.value <= here.value else here
         if done:
             break
     return here
 
 
-def _worst_dissimilar(Phi: Array, lengths: Array, excess: Array, n_working: int) -> Index:
-    """Return the columns that violate optimality most, none of them similar to an earlier one."""
-    picked: list[int] = []
-    excess = excess.copy()
-    while len(picked) < max(_MIN_NEW_COLUMNS, int(_NEW_COLUMNS_SHARE * n_working)) and excess.any():
-        worst = int(np.argmax(excess))
-        picked.append(worst)
-        rest = np.flatnonzero(excess)
-        cosine = np.abs(Phi[:, worst] @ Phi[:, rest]) / (lengths[rest] * lengths[worst])
-        excess[rest[cosine > _MAX_COSINE]] = 0.0
-        excess[worst] = 0.0
-    return np.array(picked)
+def _worst_dissimilar(Phi: Array, excess: Array, n_working: int) -> Index:
+    """Return the columns that violate optimality most, none of them similar to an earlier one.
+
+    They are at most six, or a quarter of those in the working set.
+    """
+    some = np.flatnonzero(excess)
+    P = Phi[:, some]
+    P = P / np.sqrt(np.einsum("ij,ij->j", P, P))
+    worst = dissimilar(excess[some], lambda k: np.abs(P[:, k] @ P), max(6, n_working // 4), 0.5)
+    return np.asarray(some[worst])
 
 
 def _newton_step(
@@ -142,12 +125,12 @@ def _newton_step(
         mean = r @ P / total
         H -= total * np.outer(mean, mean)
         slope = slope - residual * mean
-    # A constant column is the intercept's, or has no effect.
-    least = _CONSTANT_COLUMN_SHARE * np.maximum(squares, np.finfo(float).tiny)
+    # A constant column, whose variance is a rounding of its squares, is the intercept's.
+    least = 1e-12 * np.maximum(squares, np.finfo(float).tiny)
     varies = np.flatnonzero(np.diag(H) > least)
     rate, target = np.full(varies.size, problem.latent_rate(here.likelihood)), np.zeros_like(start)
-    part, tol = H[np.ix_(varies, varies)], _LASSO_TOLERANCE_SHARE * tol
-    target[varies] = lasso_quadratic(part, (slope + H @ start)[varies], rate, start[varies], tol)
+    part = H[np.ix_(varies, varies)]
+    target[varies] = lasso_quadratic(part, (slope + H @ start)[varies], rate, start[varies], tol / 10)
     dw = target - start
     db = residual / total - float(mean @ dw)
     df = P @ dw + db

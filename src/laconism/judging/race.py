@@ -1,115 +1,179 @@
-"""A race over folds: candidates that can no longer be chosen are dropped before later folds."""
+"""The choice among the candidates of a search, and a race that drops those without a chance."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from .._protocols import Array, Index
 from .calibrate import best_variance_factor
-from .compare import Rule, standard_error
-from .row_scores import RowScores, Scoring
-from .trials import Trial, Tried
+from .compare import Rule, Trial, choose, standard_error
+from .trials import FoldResult
 
-# A candidate is dropped if the leader is better by this rule.
-BEHIND_LEADER = Rule(errors=1.5)
-# It is also dropped if it cannot become better than every smaller candidate by the required gain.
-_AHEAD_OF_SMALLER = Rule(errors=2.0)
+# How far, in standard errors, the folds that are left may turn a comparison.
+MARGIN_ERRORS = 1.5
 
 Fold = tuple[Index, Index]
 
 
 @dataclass(eq=False)
-class Candidate:
+class Candidate(ABC):
     """A candidate of a search, and its results so far."""
 
-    tried: list[Tried] = field(default_factory=list, kw_only=True)
+    tried: list[FoldResult] = field(default_factory=list, kw_only=True)
     runs: bool = field(default=True, kw_only=True)
-    handicap: float = field(default=0.0, kw_only=True)  # nats per row by which it must be better
-    tie_break: float = field(default=0.0, kw_only=True)  # orders candidates of equal size
+    charge: float = field(default=0.0, kw_only=True)  # log prior odds against it, in nats per row
 
     @property
-    def size(self) -> tuple[float, float]:
-        """Mean number of kept columns or features, and the tie-break for candidates of equal size."""
-        return float(np.mean([each.trial.kept for each in self.tried])), self.tie_break
+    @abstractmethod
+    def params(self) -> dict[str, Any]:
+        """The candidate as parameters of the estimator."""
 
     @property
-    def scores(self) -> list[RowScores]:
-        """The scores of the rows of each fold so far."""
-        return [each.scores for each in self.tried]
+    def size(self) -> float:
+        """Mean number of kept columns or features."""
+        return float(np.mean([result.kept for result in self.tried]))
 
-    def log_density(self, factors: Array) -> Array:
-        """Return the log density of all rows so far, under the best variance factor."""
-        best = best_variance_factor(self.scores, factors)
-        return np.concatenate([scores.log_p[best] for scores in self.scores])
+    def mean_score(self, factors: Array) -> float:
+        """Return the mean over its folds so far of its scores, under the best variance factor."""
+        best = self.factor_index(factors)
+        return float(np.mean([result.scores.scores()[best] for result in self.tried]))
 
-    def trials(self, factors: Array, n_folds: int) -> list[Trial]:
-        """Return a trial for each fold, under the best factor; NaN on folds where it was not tried."""
-        best = best_variance_factor(self.scores, factors)
-        found = [
-            each.trial._replace(score=float(each.scores.scores()[best]), factor=float(factors[best]))
-            for each in self.tried
-        ]
-        return found + [Trial()] * (n_folds - len(found))
+    def factor_index(self, factors: Array) -> int:
+        """Return the index of the best variance factor of its folds so far."""
+        return best_variance_factor([result.scores for result in self.tried], factors)
 
 
 C = TypeVar("C", bound=Candidate)
+Order = Callable[[Any], float]  # of a candidate: the smaller or simpler ones first
+
+
+class Scored(NamedTuple):
+    """A candidate with the log density of its left-out rows, under its best variance factor.
+
+    The charge of the candidate is subtracted.
+    """
+
+    candidate: Any
+    name: str
+    log_density: Array
+    size: float
+
+
+def score(candidate: Candidate, factors: Array) -> Scored:
+    """Return the left-out log density of a candidate at each row of its folds so far."""
+    best = candidate.factor_index(factors)
+    log_density = np.concatenate([result.scores.log_p[best] for result in candidate.tried])
+    return Scored(candidate, _name(candidate), log_density - candidate.charge, candidate.size)
+
+
+def choose_candidate(
+    candidates: Sequence[C], factors: Array, rule: Rule, order: Order = lambda each: each.size
+) -> tuple[C, list[Trial]]:
+    """Return the winner of the candidates that were tried on all folds, and a table of all.
+
+    They are compared in ascending order; of several that are equal in it, the best comes first.
+    """
+    n_folds = max(len(candidate.tried) for candidate in candidates)
+    complete = [each for each in candidates if len(each.tried) == n_folds]
+    weight = np.concatenate([result.scores.weight for result in complete[0].tried])
+    scored = [score(each, factors) for each in complete]
+    scored.sort(key=lambda each: (order(each.candidate), -float(weight @ each.log_density)))
+    winner, trials = choose(scored, lambda each, champion: each, rule, weight)
+    trials = [
+        trial._replace(seconds=_seconds(each.candidate))
+        for trial, each in zip(trials, scored, strict=True)
+    ]
+    dropped = [each for each in candidates if len(each.tried) < n_folds]
+    return winner.candidate, [*trials, *(Trial(_name(each), _seconds(each)) for each in dropped)]
+
+
+def _name(candidate: Candidate) -> str:
+    """Return the parameters of a candidate in words."""
+    return ", ".join(f"{name}={value}" for name, value in candidate.params.items())
+
+
+def _seconds(candidate: Candidate) -> float:
+    return sum(result.fit_seconds + result.score_seconds for result in candidate.tried)
 
 
 @dataclass(frozen=True)
 class Race(Generic[C]):
-    """Rounds of folds on which candidates are tried, and the rules to drop candidates.
+    """Rounds of folds on which candidates are tried; those that cannot be chosen any more are dropped.
 
     Candidates come in paths. One path on one fold is one job: there a candidate may start from the
     solution of the one before it.
     """
 
-    try_path: Callable[[Sequence[C], Fold], Sequence[Tried | None]]
+    try_path: Callable[[Sequence[C], Fold], Sequence[FoldResult | None]]
     rounds: Sequence[Sequence[Fold]]  # candidates may be dropped after each round
-    weights: Sequence[float]  # total weight of the test rows of each fold
-    scoring: Scoring
+    weight: float  # of the left-out rows of all folds
+    factors: Array  # variance factors to choose from
     drops: bool  # whether candidates are dropped at all
-    required: float | None  # see drop_dominated
+    rule: Rule  # of the choice at the end
     n_jobs: int | None
-    unseen_nats: float = 0.0  # see drop_dominated
-    on_fold: Callable[[int, Sequence[Tried]], Any] = lambda number, tried: None
-    on_done: Callable[[list[Trial]], Any] = lambda trials: None
+    min_error_nats: float = 0.0  # error of every comparison, beside the standard error
+    order: Order = lambda each: each.size
+    on_fold: Callable[[float, float], Any] = lambda score, kept: None  # of the best on one fold
+    on_done: Callable[[C], Any] = lambda candidate: None
 
-    def run(self, paths: Sequence[Sequence[C]], beside: C | None = None) -> None:
-        """Try the candidates of each path on the folds; ``beside`` has already been tried on all."""
+    def run(self, paths: Sequence[Sequence[C]], beside: Sequence[C] = ()) -> None:
+        """Try the candidates of each path on the folds; those ``beside`` were tried on all already."""
         done = 0
         with Parallel(n_jobs=self.n_jobs, return_as="generator") as workers:
-            for folds in self.rounds:
+            for number, folds in enumerate(self.rounds, start=1):
                 live = [path for path in paths if any(candidate.runs for candidate in path)]
                 running = [candidate for candidate in chain(*live) if candidate.runs]
                 jobs = [(path, fold) for fold in folds for path in live]
-                results = workers(delayed(self.try_path)(_lean(path), fold) for path, fold in jobs)
-                for place, ((path, _), tried) in enumerate(zip(jobs, results, strict=True), start=1):
-                    _record(path, tried)
+                found = workers(delayed(self.try_path)(_lean(path), fold) for path, fold in jobs)
+                for place, ((path, _), results) in enumerate(zip(jobs, found, strict=True), start=1):
+                    _record(path, results)
                     if place % len(live) == 0:
                         done += 1
-                        self.on_fold(done, [each for each in tried if each is not None])
-                last = done == len(self.weights)
+                        self.on_fold(*self._best_of(results))
+                last = number == len(self.rounds)
                 if self.drops and not last:
-                    others = [] if beside is None else [replace(beside, tried=beside.tried[:done])]
-                    self._drop_dominated([*others, *chain(*paths)])
+                    before = [replace(each, tried=each.tried[:done]) for each in beside]
+                    self.drop([*before, *chain(*paths)])
                 for candidate in running:
                     if last or not candidate.runs:
-                        self.on_done(self.trials(candidate))
+                        self.on_done(candidate)
 
-    def _drop_dominated(self, candidates: Sequence[Candidate]) -> None:
-        total = float(sum(self.weights))
-        drop_dominated(candidates, self.scoring.factors, total, self.required, self.unseen_nats)
+    def _best_of(self, results: Sequence[FoldResult | None]) -> tuple[float, float]:
+        """Return score and size of the best result on one fold, each under its own variance factor."""
+        found = [result for result in results if result is not None]
+        best = [best_variance_factor([result.scores], self.factors) for result in found]
+        scores = [float(each.scores.scores()[k]) for each, k in zip(found, best, strict=True)]
+        first = int(np.argmax(scores))
+        return scores[first], found[first].kept
 
-    def trials(self, candidate: Candidate) -> list[Trial]:
-        """Return a trial of the candidate for each fold."""
-        return candidate.trials(self.scoring.factors, len(self.weights))
+    def drop(self, candidates: Sequence[C]) -> None:
+        """Drop the candidates that the rule will hardly prefer to the champion of the folds so far.
+
+        A later one must be ahead of it by the rule's threshold, an earlier one must not be behind by
+        more. One with the same log densities as an earlier one has nothing to add.
+        """
+        running = [each for each in candidates if each.runs]
+        weight = np.concatenate([result.scores.weight for result in running[0].tried])
+        share = float(weight.sum()) / self.weight
+        rule = Rule(self.rule.nats * share, self.rule.errors * math.sqrt(share))
+        champion, _ = choose_candidate(running, self.factors, rule, self.order)
+        best, seen = score(champion, self.factors), set()
+        for each in sorted(running, key=lambda each: (each is not champion, self.order(each))):
+            gain = best.log_density - score(each, self.factors).log_density
+            key = gain.tobytes()
+            earlier = self.order(champion) <= self.order(each)
+            ahead = float(weight @ gain) + rule.threshold(gain, weight) * (1 if earlier else -1)
+            margin = MARGIN_ERRORS * standard_error(gain, weight, self.min_error_nats)
+            each.runs = each is champion or not (ahead > margin or key in seen)
+            seen.add(key)
 
 
 def _lean(path: Sequence[C]) -> list[C]:
@@ -117,58 +181,9 @@ def _lean(path: Sequence[C]) -> list[C]:
     return [replace(candidate, tried=candidate.tried[-1:]) for candidate in path]
 
 
-def _record(path: Sequence[Candidate], tried: Sequence[Tried | None]) -> None:
+def _record(path: Sequence[Candidate], results: Sequence[FoldResult | None]) -> None:
     """Record the results of one job; a candidate without a result is dropped."""
-    for candidate, result in zip(path, tried, strict=True):
+    for candidate, result in zip(path, results, strict=True):
         candidate.runs = candidate.runs and result is not None
         if candidate.runs and result is not None:
             candidate.tried.append(result)
-
-
-def drop_dominated(
-    candidates: Sequence[Candidate],
-    factors: Array,
-    total: float,
-    required: float | None,
-    unseen_nats: float = 0.0,
-) -> None:
-    """Drop the candidates that can no longer be chosen.
-
-    The final choice is the smallest candidate that is worse than the best by at most ``required`` nats
-    on all rows, of weight ``total``; None is one standard error of the best. So a candidate is dropped
-    if it is clearly worse than that. It is also dropped if it is not the leader and cannot become
-    better than a smaller candidate by as much. Scores are compared row by row, because the difference
-    of two candidates has a smaller standard error than either score.
-
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-    factors : ndarray
-        The variance factors to choose from.
-    total : float
-        Weight of the rows of all folds.
-    required : float or None
-        Nats by which a larger candidate must be better.
-    unseen_nats : float, default=0.0
-        A standard error that is always added: differences on few rows underestimate the variation.
-    """
-    running = [candidate for candidate in candidates if candidate.runs]
-    log_p = np.array([candidate.log_density(factors) - candidate.handicap for candidate in running])
-    weight = np.concatenate([scores.weight for scores in running[0].scores])
-    share, leader = float(weight.sum()) / total, int(np.argmax(log_p @ weight))
-    if required is None:
-        required = standard_error(log_p[leader], weight) / math.sqrt(share)
-    needed = required * share
-    behind = replace(BEHIND_LEADER, nats=needed)
-    stays: list[int] = []
-    for one in sorted(range(len(running)), key=lambda one: running[one].size):
-        smaller = (log_p[one] - log_p[other] for other in stays)
-        no_use = one != leader and any(
-            weight @ gain + _AHEAD_OF_SMALLER.threshold(gain, weight, unseen_nats) < needed
-            for gain in smaller
-        )
-        running[one].runs = not (
-            behind.prefers(log_p[leader] - log_p[one], weight, unseen_nats) or no_use
-        )
-        if running[one].runs:
-            stays.append(one)

@@ -64,5 +64,5 @@ class ScorerAdapter:
         self.scorer = scorer
 
     def __call__(self, model: Any, X: Any, y: Any, weight: Array) -> RowScores:
-        """Return the score as that of one row with the total weight."""
-        return RowScores(np.array([[float(self.scorer(model, X, y))]]), np.array([weight.sum()]))
+        """Return the score as that of one row: folds count alike, as in ``GridSearchCV``."""
+        return RowScores(np.array([[float(self.scorer(model, X, y))]]), np.ones(1))

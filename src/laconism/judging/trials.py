@@ -1,22 +1,11 @@
-"""One candidate on one fold: the rows, the trial and its scores."""
+"""One candidate on one fold: the rows, and its result there."""
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from .._protocols import Array, Index
 from .row_scores import RowScores
-
-
-class Trial(NamedTuple):
-    """Score, size and times of one candidate on one fold; NaN on folds where it was not tried."""
-
-    score: float = math.nan
-    kept: float = math.nan
-    fit_seconds: float = math.nan
-    score_seconds: float = math.nan
-    factor: float = 1.0  # variance factor, the same in all folds
 
 
 class Data(NamedTuple):
@@ -31,9 +20,11 @@ class Data(NamedTuple):
         return Data(self.X[index], self.y[index], self.weight[index])
 
 
-class Tried(NamedTuple):
-    """The result of one candidate on one fold."""
+class FoldResult(NamedTuple):
+    """Scores, size and times of one candidate on one fold."""
 
     scores: RowScores
-    trial: Trial
-    scales: list[float]  # of the prior, one for each output, if they were estimated
+    kept: float
+    fit_seconds: float
+    score_seconds: float
+    scales: tuple[float, ...] = ()  # of the prior, one for each output, if they were estimated

@@ -1,9 +1,9 @@
 """What every estimator shares: validation, tasks, publishing, predictions, searches, callbacks.
 
 ``kernel_model``: the template of every fit. ``validation``: checks of data and settings. ``tasks``:
-labels or values. ``bases``, ``grids``: columns from settings, rows from tables. ``output``: the fit of
-one output. ``fit_output``: that fit under a prior that selects columns. ``noise_search``: repeated fits
-with more noise. ``published``: fitted attributes and latents. ``predictions``, ``multiclass``: from
-latents to predictions. ``far_variance``: error bars far from the data. ``search``: the base of all
-cross-validated searches. ``callbacks``, ``threads``: progress, and one BLAS thread.
+labels or values. ``bases``: columns from settings. ``output``: the fit of one output. ``fit_output``:
+that fit under a prior that selects columns. ``noise_search``: repeated fits with more noise.
+``published``: fitted attributes and latents. ``predictions``, ``multiclass``: from latents to
+predictions. ``far_variance``: error bars far from the data. ``search``: the base of all cross-validated
+searches. ``callbacks``, ``threads``: progress, and one BLAS thread.
 """

@@ -15,18 +15,9 @@ from .validation import check_gamma, resolve_gamma
 def kernel_basis(
     kernel: Any, gamma: Any, degree: int, coef0: float, X: Any, weight: Array, rows: Index
 ) -> Basis:
-    """Return the features themselves, or one kernel on each distinct row.
+    """Return the features themselves, or one kernel on each distinct row of positive weight.
 
-    Parameters
-    ----------
-    kernel, gamma, degree, coef0
-        The parameters of an estimator with a kernel.
-    X : array or sparse matrix of shape (n, n_features)
-        The rows of positive weight.
-    weight : ndarray of shape (n,)
-    rows : ndarray of int
-        Indices of these rows among all given rows; with ``kernel="precomputed"`` only their columns are
-        used.
+    ``rows`` are the indices of ``X`` among all given rows: the columns of a precomputed kernel.
     """
     # Parameters that are not used are checked too, since the user may have forgotten the kernel.
     check_gamma(gamma)

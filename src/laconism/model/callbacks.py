@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
-
-import numpy as np
+from typing import Any
 
 from ..solvers import Record
 
@@ -24,7 +22,6 @@ except ImportError:  # scikit-learn before 1.9
 
 __all__ = [
     "CallbackSupportMixin",
-    "CandidateReport",
     "Reporter",
     "begin_reports",
     "candidate_reporter",
@@ -97,17 +94,13 @@ def begin_reports(estimator: Any, n_outputs: int) -> tuple[list[Reporter], Calla
     return reporters, lambda: root.call_on_fit_task_end(estimator=estimator)
 
 
-CandidateReport: TypeAlias = Callable[[list[Any]], None]
-
-
-def candidate_reporter(callbacks: object) -> CandidateReport:
-    """Return the function that reports each finished candidate of a search, given its trials."""
+def candidate_reporter(callbacks: object) -> Callable[[float, float], None]:
+    """Return the function that reports each finished candidate of a search: its score and its size."""
     checked, began, number = check_callbacks(callbacks), time.perf_counter(), 0
 
-    def report(trials: list[Any]) -> None:
+    def report(score: float, kept: float) -> None:
         nonlocal number
         number += 1
-        score, kept = np.nanmean([(trial.score, trial.kept) for trial in trials], axis=0)
         record = Record(number, score, round(kept), time.perf_counter() - began)
         for callback in checked:
             callback(record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -12,8 +12,6 @@ from .._protocols import Array, Basis, Kernel
 from ..linalg import Triangle, as_dense, row_blocks, upper_root
 from ..posterior import GaussianPosterior
 
-# The least standard deviation of a latent, relative to a kernel's height, to avoid division by zero.
-_MIN_RELATIVE_DEVIATION = 1e-100
 # Added to the diagonal of a kernel matrix, relative to its largest entry, so that the residual can be
 # evaluated in single precision.
 _RELATIVE_JITTER = 1e-6
@@ -86,7 +84,7 @@ class Augmentation:
     All kernels of a sparse model vanish away from their centres, and with them the variance of the
     latent. An additional kernel :math:`k(\cdot, x_*)` restores it. With
     :math:`e = k(x_*, x_*) - \phi_*^T\Sigma\Phi^T R k_*` and :math:`s, q` as in
-    :class:`laconism.rvm.sequential.Sequential`,
+    :class:`laconism.rvm.evidence.Sequential`,
 
     .. math:: m_* \mathrel{+}= \frac{e q}{\alpha + s}, \qquad v_* \mathrel{+}= \frac{e^2}{\alpha + s}.
 
@@ -137,15 +135,39 @@ class Augmentation:
         the other blocks, as roots: differences of products would cancel if there is very little noise.
         """
         triangle = Triangle.of(np.asarray(kernel(rows, rows), dtype=np.float64))
-        training = _TrainingRows(kernel, rows, triangle, basis, posterior, X, y, r)
-        average = training.averages()
-        root, k = training.root(variance, average), posterior.mean.size
+        rank, k = rows.shape[0], posterior.mean.size
+
+        def blocks() -> Iterator[tuple[slice, Array, Array]]:
+            """Yield slices of rows with ``G`` and ``Phi`` there."""
+            for part in row_blocks(X.shape[0], rank):
+                G = triangle.solve(np.asarray(kernel(rows, X[part]), dtype=np.float64))
+                yield part, G, as_dense(basis.columns(X[part]))
+
+        share = r / r.sum()
+        target = float(share @ y)  # subtracted, so that the variance of the latent does not cancel
+        middle, mean, second, level = np.zeros(rank), 0.0, 0.0, 0.0
+        for part, G, Phi in blocks():
+            m, v = posterior.latent(Phi)
+            middle += G @ share[part]
+            mean += float(share[part] @ (m - target))
+            second += float(share[part] @ ((m - target) ** 2 + v))
+            level += float(share[part] @ kernel.diag(X[part]))
+        # A kernel that vanishes at all rows is left out: its precision is infinite.
+        alpha = level * (level / max(second - mean**2, _TINY)) if level > 0 else np.inf
+        if posterior.spread == 0:  # without a free intercept columns are not centred
+            middle, mean = np.zeros(rank), 0.0
+        precision = 1 / np.sqrt(np.maximum(variance, _TINY))
+        root = np.column_stack([np.diag(precision), np.zeros((k, rank)), -precision * posterior.mean])
+        for part, G, Phi in blocks():
+            residual = y[part] - posterior.latent(Phi)[0] + mean
+            beside = np.column_stack([Phi - posterior.centre, G.T - middle, residual])
+            root = upper_root(np.vstack([root, np.sqrt(r[part])[:, None] * beside]))
         gain = Triangle(root[:k, :k].T).solve_transposed(root[:k, k:-1])
         excess, slope = root[k:, k:-1].T @ root[k:, k:-1], root[k:, k:-1].T @ root[k:, -1]
         # A triangular and a symmetric matrix share one array, since they are most of a saved model.
         halves = np.asfortranarray(triangle.lower + np.triu(excess, 1))
         diagonal, centre = np.diag(excess).copy(), posterior.centre
-        return cls(kernel, rows, centre, halves, average.middle, gain, diagonal, slope, average.alpha)
+        return cls(kernel, rows, centre, halves, middle, gain, diagonal, slope, alpha)
 
     @property
     def triangle(self) -> Triangle:
@@ -166,63 +188,3 @@ class Augmentation:
         s = np.maximum(np.einsum("ri,ri->i", c, self.excess @ c), 0.0)
         known = np.maximum(self.alpha + s, _TINY)
         return m + e * (self.slope @ c) / known, v + e**2 / known
-
-
-class _Averages(NamedTuple):
-    """Means over the training rows."""
-
-    middle: Array  # of the columns of G, zero without an intercept
-    residual: float  # of the latent, measured from the mean target
-    alpha: float  # precision of the new weight
-
-
-@dataclass(frozen=True)
-class _TrainingRows:
-    """The training rows with their kernels, Gaussian targets ``y`` and precisions ``r``."""
-
-    kernel: Kernel
-    rows: Any
-    triangle: Triangle
-    basis: Basis
-    posterior: GaussianPosterior
-    X: Any
-    y: Array
-    r: Array
-
-    def blocks(self) -> Iterator[tuple[slice, Array, Array]]:
-        """Yield slices of rows with ``G`` and ``Phi`` there."""
-        for part in row_blocks(self.X.shape[0], self.rows.shape[0]):
-            X = self.X[part]
-            G = self.triangle.solve(np.asarray(self.kernel(self.rows, X), dtype=np.float64))
-            yield part, G, as_dense(self.basis.columns(X))
-
-    def averages(self) -> _Averages:
-        """Return the means over the rows, weighted by their precisions."""
-        share = self.r / self.r.sum()
-        target = float(share @ self.y)  # subtracted, so that the variance of the latent does not cancel
-        middle, mean, second, level = np.zeros(self.rows.shape[0]), 0.0, 0.0, 0.0
-        for part, G, Phi in self.blocks():
-            m, v = self.posterior.latent(Phi)
-            middle += G @ share[part]
-            mean += float(share[part] @ (m - target))
-            second += float(share[part] @ ((m - target) ** 2 + v))
-            level += float(share[part] @ self.kernel.diag(self.X[part]))
-        if self.posterior.spread == 0:  # without a free intercept columns are not centred
-            middle, mean_of_rest = np.zeros(self.rows.shape[0]), 0.0
-        else:
-            mean_of_rest = mean
-        height = max(second - mean**2, (_MIN_RELATIVE_DEVIATION * level) ** 2)
-        # A kernel that vanishes at all rows is left out: its precision is infinite.
-        alpha = level * (level / max(height, _TINY)) if level > 0 else np.inf
-        return _Averages(middle, mean_of_rest, alpha)
-
-    def root(self, variance: Array, average: _Averages) -> Array:
-        """Return the triangle ``T``."""
-        rank, k, posterior = self.rows.shape[0], self.posterior.mean.size, self.posterior
-        precision = 1 / np.sqrt(np.maximum(variance, _TINY))
-        root = np.column_stack([np.diag(precision), np.zeros((k, rank)), -precision * posterior.mean])
-        for part, G, Phi in self.blocks():
-            residual = self.y[part] - posterior.latent(Phi)[0] + average.residual
-            beside = np.column_stack([Phi - posterior.centre, G.T - average.middle, residual])
-            root = upper_root(np.vstack([root, np.sqrt(self.r[part])[:, None] * beside]))
-        return root

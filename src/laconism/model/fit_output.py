@@ -29,21 +29,9 @@ def fit_output(
 ) -> Fit:
     """Return the fit of one output; it may run in a worker, so it takes and returns plain data.
 
-    Parameters
-    ----------
-    problem : Problem
-    solver : Solver
-    start : Start
-        The start of the search.
-    unbound : Prior
-        The prior as given, before its defaults were resolved for this number of columns.
-    max_iter : int
-    tol : float
-    report : Reporter
-    always_intercept : bool
-        Whether an empty model has a free intercept even if the intercept is penalised.
-    may_drop_intercept : bool, default=False
-        Whether the intercept is dropped if the model does not need it.
+    ``unbound`` is the prior as given, before its defaults were resolved for this number of columns.
+    ``always_intercept`` gives an empty model a free intercept even if the intercept is penalised;
+    ``may_drop_intercept`` drops an intercept that the model does not need.
     """
 
     def search(problem: Problem) -> Fit:

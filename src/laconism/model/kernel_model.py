@@ -12,12 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from .._component import is_count, is_jobs, is_name, is_positive, is_switch
+from .._component import is_count, is_jobs, is_name, is_positive, is_switch, resolve
 from .._protocols import Array, Basis
 from ..magnitude import check_largest, squares_safely
 from .bases import kernel_basis
 from .callbacks import CallbackSupportMixin, with_callbacks
-from .grids import unfold
 from .published import PublishedModel
 from .tasks import FitData
 from .threads import one_blas_thread
@@ -27,28 +26,18 @@ from .validation import (
     check_weight,
     entries_once,
     naming_columns,
+    unfold,
     weight_of_classes,
 )
 
-# Parameters of any estimator that are True or False.
-_SWITCHES = (
-    "fit_intercept",
-    "penalize_intercept",
-    "warm_start",
-    "standardize",
-    "share_features",
-    "weigh_features",
-)
-
-
-# Rules for the numeric parameters of any estimator.
+_SWITCHES = "fit_intercept penalize_intercept warm_start standardize share_features weigh_features"
+# Rules for the parameters of any estimator that has them.
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "n_jobs": (is_jobs, "None or a whole number other than zero"),
+    **dict.fromkeys(_SWITCHES.split(), (is_switch, "True or False")),
     "tol": (is_positive, "a positive number"),
     "max_iter": (is_count, "a positive whole number"),
-    "rank_tol": (
-        lambda value: is_positive(value) or is_name(value, "auto"),
-        "a positive number or 'auto'",
-    ),
+    "rank_tol": (lambda tol: is_positive(tol) or is_name(tol, "auto"), "a positive number or 'auto'"),
     "max_rank": (is_count, "a positive whole number"),
 }
 
@@ -101,10 +90,9 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
 
     def _fit_data(self, X: Any, y: Any, sample_weight: Any) -> FitData:
         """Return the rows of positive weight, the targets of each output and their likelihood."""
-        class_weight = getattr(self, "class_weight", None)
         X, sample_shape = unfold(X) if self._takes_grids else (X, None)
-        X, y, weight = self._validate(X, y, sample_weight, class_weight, **self._task.validation)
-        likelihood = self._task.likelihood(self.likelihood)
+        X, y, weight = self._validate(X, y, sample_weight)
+        likelihood = resolve("likelihood", self.likelihood, self._task.named, self._task.kind)
         targets, classes = self._task.encode(y)
         if classes is not None:
             self.classes_ = classes
@@ -116,12 +104,11 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
 
     # ---- validate -------------------------------------------------------------------------
 
-    def _validate(
-        self, X: Any, y: Any, sample_weight: Any, class_weight: Any = None, **options: Any
-    ) -> tuple[Any, Any, Any]:
+    def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Return data, targets and weights of the rows of positive weight, and store their indices."""
-        with naming_columns(X, y, options.get("y_numeric", False)):
-            X, y = validate_data(self, X, y, ensure_all_finite=False, **ROWS, **options)
+        numeric = not self._task.classifies
+        with naming_columns(X, y, numeric):
+            X, y = validate_data(self, X, y, ensure_all_finite=False, y_numeric=numeric, **ROWS)
         X = entries_once(X)
         self._check_settings(X)
         if not squares_safely(X):
@@ -129,6 +116,7 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
             check_largest(X, "features")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
         check_weight(weight, "sample_weight")
+        class_weight = getattr(self, "class_weight", None)
         if class_weight is not None:
             weight = weight * weight_of_classes(class_weight, y)
             check_weight(weight, "class_weight times sample_weight")
@@ -137,23 +125,13 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
             X, y, weight = X[self._rows], y[self._rows], weight[self._rows]
         return X, y, weight
 
-    def _rules(self) -> dict[str, tuple[bool, str]]:
-        """Return the rule of each numeric parameter, and whether it holds."""
-        return {
+    def _check_settings(self, X: Any) -> None:
+        rules = {
             name: (holds(getattr(self, name)), rule)
             for name, (holds, rule) in _RULES.items()
             if hasattr(self, name)
         }
-
-    def _check_settings(self, X: Any) -> None:
-        switches = [name for name in _SWITCHES if hasattr(self, name)]
-        jobs = (is_jobs(getattr(self, "n_jobs", None)), "None or a whole number other than zero")
-        rules = (
-            {"n_jobs": jobs}
-            | {name: (is_switch(getattr(self, name)), "True or False") for name in switches}
-            | self._rules()
-            | getattr(self, "_own_rules", dict)()  # of parameters that only one family has
-        )
+        rules |= getattr(self, "_own_rules", dict)()  # of parameters that only one family has
         for name, (holds, rule) in rules.items():
             if not holds:
                 raise ValueError(f"{name} must be {rule}, got {getattr(self, name)!r}.")

@@ -29,17 +29,7 @@ def couple(yes: Array, no: Array, coupling: float) -> Array:
 
     With :math:`c = 0` they are only normalised. With :math:`c = 1` the one-against-rest labels are
     independent, given that exactly one is positive: :math:`q_k \propto p_k\prod_{j\ne k}(1 - p_j)`.
-
-    Parameters
-    ----------
-    yes, no : ndarray of shape (n, n_classes)
-        Logarithms of :math:`p_k` and :math:`1 - p_k`.
-    coupling : float
-        The exponent c.
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
+    ``yes`` and ``no`` are the logarithms of :math:`p_k` and :math:`1 - p_k`, ``coupling`` is c.
     """
     score = yes - coupling * no
     return np.asarray(score - logsumexp(score, axis=1, keepdims=True))

@@ -20,8 +20,6 @@ _CLEARLY_LESS_SHARE = 0.5
 _MAX_NOISE_FACTOR = 4.0
 # In larger designs the held noise is not lowered, to save time; it is then rather too large.
 _MAX_ENTRIES_TO_LOWER_NOISE = 20_000_000
-# Rows per effective parameter below which residuals do not determine the noise.
-_ROWS_PER_PARAMETER = 2.0
 
 
 def learns_noise(problem: Problem) -> bool:
@@ -29,14 +27,12 @@ def learns_noise(problem: Problem) -> bool:
     return isinstance(problem.likelihood, Gaussian) and problem.likelihood.estimate
 
 
-def retry_with_more_noise(
-    search: Search, problem: Problem, rows_per_parameter: float = _ROWS_PER_PARAMETER
-) -> Fit:
+def retry_with_more_noise(search: Search, problem: Problem, rows_per_parameter: float = 2.0) -> Fit:
     """Return the fit of a search or, if that interpolates the data, of a search with more noise.
 
-    If there are few observations per parameter, small residuals are no evidence of little noise. The
-    search is then repeated under the noise that a dense model expects. This noise is lowered while the
-    residual variance is clearly smaller, until there are too many parameters again.
+    With no more rows per effective parameter than this, small residuals are no evidence of little
+    noise. The search is then repeated under the noise that a dense model expects, which is lowered while
+    the residual variance is clearly smaller, until there are too many parameters again.
     """
     fit = search(problem)
     found: Any = fit.likelihood

@@ -17,10 +17,9 @@ from ..magnitude import check_largest
 from ..solvers import Status
 from .bases import input_support, without_constant
 from .far_variance import FarVariance
-from .grids import unfold_like
 from .output import Fit, join
 from .tasks import Labels, Values
-from .validation import ROWS, entries_once, naming_columns
+from .validation import ROWS, entries_once, naming_columns, unfold_like
 
 
 def _selects_features(estimator: Any) -> bool:
@@ -68,20 +67,10 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         note: str,
         coef_shape: tuple[int, ...] = (-1,),
     ) -> None:
-        """Write the fitted attributes.
+        """Write the fitted attributes, given one fit per output on the columns of ``basis``.
 
-        Parameters
-        ----------
-        fits : sequence of Fit
-            One per output, on the columns of ``basis``.
-        basis : Basis
-            All candidate columns.
-        centre : ndarray of shape (n_columns,)
-            The value that was subtracted from each column.
-        note : str
-            Added to the message of ``status_``.
-        coef_shape : tuple of int
-            Shape of the weights of one output in ``coef_``.
+        ``centre`` was subtracted from the columns. ``note`` is added to the message of ``status_``, and
+        ``coef_shape`` is the shape of one output's weights in ``coef_``.
         """
         union = np.unique(np.concatenate([fit.active for fit in fits]))
         self.basis_ = basis.keep(union)

@@ -1,10 +1,12 @@
-"""The base of all searches: validation, scoring, the choice among trials, and publishing."""
+"""The base of all searches: validation, scoring, the rule of the choice, and publishing."""
 
 from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 from scipy.stats import rankdata
@@ -14,6 +16,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .._component import is_jobs, is_switch
 from .._protocols import Array
+from ..judging.compare import Rule, Trial
+from ..judging.race import Candidate
 from ..judging.row_scores import (
     UNIT_FACTOR,
     VARIANCE_FACTORS,
@@ -22,9 +26,17 @@ from ..judging.row_scores import (
     score_labels,
     score_values,
 )
-from ..judging.trials import Data, Trial
+from ..judging.trials import Data
+from .predictions import BinaryPredictions, GaussianPredictions
 from .tasks import as_targets
 from .validation import ROWS, all_or_nothing, check_one_kind, entries_once, naming_columns
+
+# The best with the fewest columns: a larger one must be better by one standard error.
+ONE_STANDARD_ERROR = Rule(errors=1.0)
+
+C = TypeVar("C", bound=Candidate)
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Winner(NamedTuple):
@@ -80,9 +92,9 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
 
     def _validate(self, X: Any, y: Any, sample_weight: Any) -> Data:
         """Return rows, targets and weights, or raise."""
-        numeric = {} if self._classifies else {"y_numeric": True}
-        with naming_columns(X, y, not self._classifies):
-            rows, targets = validate_data(self, X, y, **ROWS, **numeric)
+        numeric = not self._classifies
+        with naming_columns(X, y, numeric):
+            rows, targets = validate_data(self, X, y, y_numeric=numeric, **ROWS)
         rows = entries_once(rows)
         if self._classifies:
             check_one_kind(targets)
@@ -110,21 +122,31 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
         scorer = ScorerAdapter(check_scoring(template, scoring=self.scoring))
         return Scoring(scorer, UNIT_FACTOR, by_rows=False)
 
+    def _rule(self, labels: Rule) -> Rule:
+        """Return when a candidate is preferred to one before it, given the rule for labels.
+
+        Of regressions, and by other scores than log probabilities, the best candidate is taken.
+        """
+        if self.one_standard_error:
+            return ONE_STANDARD_ERROR
+        return labels if self._classifies and self.scoring is None else Rule()
+
     def _publish_search(
-        self, params: list[dict[str, Any]], found: list[list[Trial]], best: int, winner: Winner
+        self, candidates: Sequence[C], factors: Array, best: C, trials: list[Trial], winner: Winner
     ) -> None:
-        """Publish the trials of each candidate, the best of them and the model refitted to all rows."""
-        self.cv_results_ = as_results(params, found, self._size_name)
-        self.n_splits_ = len(found[0])
-        self.best_index_ = best
-        self.best_params_ = params[best]
-        self.best_score_ = float(self.cv_results_["mean_test_score"][best])
+        """Publish the results of the candidates, the best of them and its model on all rows."""
+        self.cv_results_ = as_results(candidates, factors, self._size_name)
+        self.candidates_ = trials
+        self.n_splits_ = len(best.tried)
+        self.best_index_ = candidates.index(best)
+        self.best_params_ = best.params
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.best_estimator_ = winner.model
         self.refit_time_ = winner.seconds
         self.n_iter_ = winner.model.n_iter_
         if self._classifies:
             self.classes_ = winner.model.classes_
-            self.variance_factor_ = found[best][0].factor
+            self.variance_factor_ = float(factors[best.factor_index(factors)])
             winner.model._multiply_variances(self.variance_factor_)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -156,134 +178,38 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def _of_chosen(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Return a method of a search that calls that of the chosen model, whose documentation it has."""
+
+    @wraps(method)
+    def call(self: Any, /, *given: P.args, **options: P.kwargs) -> R:
+        return getattr(self._chosen, method.__name__)(*given, **options)  # type: ignore[no-any-return]
+
+    return call
+
+
 class ClassifierSearch:
-    """Scoring and predictions of a search over classifiers."""
+    """Scoring and predictions of a search over classifiers: those of the chosen model."""
 
     _chosen: Any
     _classifies = True
     _default_scoring = Scoring(score_labels, VARIANCE_FACTORS)
 
-    def predict_proba(self, X: Any) -> Array:
-        """Return the chosen model's probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return self._chosen.predict_proba(X)  # type: ignore[no-any-return]
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the chosen model's log probabilities of the classes, exact in the tails.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return self._chosen.predict_log_proba(X)  # type: ignore[no-any-return]
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the chosen model's moderated latent.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
-        """
-        return self._chosen.decision_function(X)  # type: ignore[no-any-return]
+    predict_proba = _of_chosen(BinaryPredictions.predict_proba)
+    predict_log_proba = _of_chosen(BinaryPredictions.predict_log_proba)
+    decision_function = _of_chosen(BinaryPredictions.decision_function)
 
 
 class RegressorSearch:
-    """Scoring and predictions of a search over regressors."""
+    """Scoring and predictions of a search over regressors: those of the chosen model."""
 
     _chosen: Any
     _classifies = False
     _default_scoring = Scoring(score_values, UNIT_FACTOR)
 
-    def predict_dist(self, X: Any) -> tuple[Array, Array]:
-        """Return the chosen model's mean and standard deviation of a new observation at each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        mean, std : ndarrays of shape (n_samples,)
-        """
-        return self._chosen.predict_dist(X)  # type: ignore[no-any-return]
-
-    def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
-        """Return the chosen model's predictive interval of a new observation at each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        coverage : float, default=0.95
-            The probability with which the observation is inside, between 0 and 1.
-
-        Returns
-        -------
-        low, high : ndarrays of shape (n_samples,)
-        """
-        return self._chosen.predict_interval(X, coverage)  # type: ignore[no-any-return]
-
-    def log_density(self, X: Any, y: Any) -> Array:
-        """Return the chosen model's predictive log density of an observation at each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            The observations.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self._chosen.log_density(X, y)  # type: ignore[no-any-return]
-
-
-def choose(
-    found: list[list[Trial]],
-    *,
-    handicap: Array | float = 0.0,
-    tolerance: float = 0.0,
-    one_standard_error: bool = False,
-) -> int:
-    """Return the smallest candidate that is as good as the best one.
-
-    Parameters
-    ----------
-    found : list of lists of Trial
-        The trials of each candidate, one for each fold.
-    handicap : ndarray or float, default=0.0
-        Nats per row that are subtracted from the score of each candidate.
-    tolerance : float, default=0.0
-        Nats per row by which a smaller candidate may be worse than the best.
-    one_standard_error : bool, default=False
-        Whether the tolerance is one standard error of the best candidate's score instead.
-    """
-    scores = np.array([[trial.score for trial in folds] for folds in found])
-    kept = mean_of_tried(np.array([[trial.kept for trial in folds] for folds in found]))
-    mean = np.where(np.isnan(scores).any(axis=1), -np.inf, scores.mean(axis=1)) - handicap
-    best = int(np.argmax(mean))
-    if one_standard_error and scores.shape[1] > 1:
-        tolerance = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
-    if not tolerance:
-        return best
-    good = mean >= mean[best] - tolerance
-    return int(np.lexsort((-mean, np.where(good, kept, np.inf)))[0])
+    predict_dist = _of_chosen(GaussianPredictions.predict_dist)
+    predict_interval = _of_chosen(GaussianPredictions.predict_interval)
+    log_density = _of_chosen(GaussianPredictions.log_density)
 
 
 def refit(model: Any, X: Any, y: Any, sample_weight: Any) -> Winner:
@@ -293,21 +219,27 @@ def refit(model: Any, X: Any, y: Any, sample_weight: Any) -> Winner:
     return Winner(model, time.perf_counter() - began)
 
 
-def as_results(params: list[dict[str, Any]], found: list[list[Trial]], size_name: str) -> dict[str, Any]:
-    """Return the trials in the layout of scikit-learn's ``GridSearchCV``.
+def as_results(candidates: Sequence[Candidate], factors: Array, size_name: str) -> dict[str, Any]:
+    """Return the results of the candidates in the layout of scikit-learn's ``GridSearchCV``.
 
     A candidate that was not tried on all folds has no mean score.
     """
-    table = np.array([[list(trial) for trial in folds] for folds in found])
-    scores, kept, fit, score, _ = np.moveaxis(table, 2, 0)
+    n_folds = max(len(each.tried) for each in candidates)
+    table = np.full((4, len(candidates), n_folds), np.nan)
+    for row, candidate in enumerate(candidates):
+        best = candidate.factor_index(factors)
+        for fold, tried in enumerate(candidate.tried):
+            score = tried.scores.scores()[best]
+            table[:, row, fold] = score, tried.kept, tried.fit_seconds, tried.score_seconds
+    scores, kept, fit, score = table
     results: dict[str, Any] = {}
     for name, values in (("fit_time", fit), ("score_time", score)):
         mean = results[f"mean_{name}"] = mean_of_tried(values)
         results[f"std_{name}"] = np.sqrt(mean_of_tried((values - mean[:, None]) ** 2))
+    params = [candidate.params for candidate in candidates]
     for name in params[0]:
-        values = [each[name] for each in params]
-        column = np.ma.MaskedArray(np.empty(len(values), dtype=object), mask=False)
-        column[:] = values
+        column = np.ma.MaskedArray(np.empty(len(params), dtype=object), mask=False)
+        column[:] = [each[name] for each in params]
         results[f"param_{name}"] = column
     results["params"] = params
     for split, column in enumerate(scores.T):

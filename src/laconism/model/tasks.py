@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._component import resolve
 from .._protocols import Array, Likelihood
 from ..likelihoods import REGISTRY, Binary, Noise
 from ..magnitude import check_largest
@@ -48,15 +47,6 @@ class Labels:
     kind: type = Binary
     classifies = True
 
-    @property
-    def validation(self) -> dict[str, Any]:
-        """Options of scikit-learn's ``validate_data``."""
-        return {}
-
-    def likelihood(self, value: Any) -> Likelihood:
-        """Return the likelihood that a name or an object stands for."""
-        return resolve("likelihood", value, self.named, self.kind)  # type: ignore[no-any-return]
-
     def encode(self, y: Any) -> Encoded:
         """Return the labels -1, +1 of each output, and the classes."""
         check_one_kind(y)
@@ -80,15 +70,6 @@ class Values:
     named: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: NOISES)
     kind: type = Noise
     classifies = False
-
-    @property
-    def validation(self) -> dict[str, Any]:
-        """Options of scikit-learn's ``validate_data``."""
-        return {"y_numeric": True}
-
-    def likelihood(self, value: Any) -> Likelihood:
-        """Return the likelihood that a name or an object stands for."""
-        return resolve("likelihood", value, self.named, self.kind)  # type: ignore[no-any-return]
 
     def encode(self, y: Any) -> Encoded:
         """Return the targets as doubles that can be squared."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +13,15 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from .._component import is_name, is_positive
 from ..basis.rows import distinct_rows
+from ..judging.compare import Rule
 from ..judging.race import Candidate
 from ..model.validation import check_gamma, check_values
 from ..priors import GeneralizedGaussian
 
+# A classifier with more kernels must make the left-out labels five times as likely: record 040.
+MORE_KERNELS = Rule(nats=math.log(5))
+# Few features have no advantage over many: how many matter is a property of the data.
+MORE_FEATURES = Rule()
 # Number of rows whose distances are computed, enough for quantiles.
 _MAX_ROWS_FOR_DISTANCES = 500
 # The narrowest width, in lower deciles of the distances, resolves neighbouring rows.
@@ -32,19 +38,15 @@ _SCALE_MULTIPLES = (30.0, 10.0, 3.0)
 
 @dataclass(eq=False)
 class SparseCandidate(Candidate):
-    """A prior at a width; candidates of the same size are ordered by the shape of the prior."""
+    """A prior at a width."""
 
     prior: GeneralizedGaussian
     gamma: float | None
 
-    def __post_init__(self) -> None:
-        """Order candidates of one size by their shape."""
-        self.tie_break = self.prior.q
-
     @property
-    def first_scales(self) -> list[float]:
+    def first_scales(self) -> Sequence[float]:
         """Scales of the last fold, where the next fold starts."""
-        return self.tried[-1].scales if self.tried else []
+        return self.tried[-1].scales if self.tried else ()
 
     @property
     def starts_others(self) -> bool:

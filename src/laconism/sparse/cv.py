@@ -18,9 +18,9 @@ class SparseBayesClassifierCV(ClassifierMixin, ClassifierSearch, SparseBayesSear
     Every candidate is a :class:`~laconism.SparseBayesClassifier` with the prior
     :class:`~laconism.priors.GeneralizedGaussian` [GGIG]_. Its shape ``q`` ranges from best subset (near
     0) over the lasso (1) to ridge (2); its scale is learnt by the evidence. Without a kernel the
-    candidate with the best score is chosen. With a kernel it is the sparsest one whose cross-validated
-    log likelihood, summed over the rows, is within log 5 of the best. The chosen candidate is refitted
-    on all rows.
+    candidate with the best score is chosen. With a kernel they are compared from the sparsest on, and a
+    denser one must raise the cross-validated log likelihood, summed over the rows, by log 5. The chosen
+    candidate is refitted on all rows.
 
     Candidates share their work: the kernel matrix is factored once for each fold and width, each prior
     starts from the solution of the one before it, and each fold from the scales of the last.
@@ -55,8 +55,8 @@ class SparseBayesClassifierCV(ClassifierMixin, ClassifierSearch, SparseBayesSear
         the one with the largest Laplace evidence, less the logarithm of the number of subsets of its
         size. It needs ``kernel=None``: with kernels it keeps too few of them.
     one_standard_error : bool, default=False
-        Whether to take the sparsest candidate within one standard error of the best, with features and
-        with kernels.
+        Whether a denser candidate must be better by more than one standard error of the paired
+        differences of the rows, with features and with kernels.
     race : bool, default=True
         Whether candidates that are unlikely to be chosen, judged row by row on the folds so far, skip
         the other folds. Their scores on those folds, and their mean score, are NaN in ``cv_results_``.
@@ -77,6 +77,9 @@ class SparseBayesClassifierCV(ClassifierMixin, ClassifierSearch, SparseBayesSear
     cv_results_ : dict
         As in ``GridSearchCV``, with ``mean_n_relevant`` in addition. NaN where a candidate was not
         tried (``race``).
+    candidates_ : list of Trial
+        The comparisons in their order: name, score, size, gain over the champion before it with its
+        standard error, in nats a row, and which one won.
     variance_factor_ : float
         Factor of the latent variances of the chosen model. It maximises the cross-validated log density:
         it is below 1 if Laplace's approximation is underconfident, and at most 2. It is 1 with
@@ -177,7 +180,7 @@ class SparseBayesRegressorCV(RegressorMixin, RegressorSearch, SparseBayesSearch)
     Attributes
     ----------
     best_estimator_ : SparseBayesRegressor
-    best_params_, best_score_, best_index_, cv_results_, n_splits_, refit_time_, n_iter_
+    best_params_, best_score_, best_index_, cv_results_, candidates_, n_splits_, refit_time_, n_iter_
         As in :class:`SparseBayesClassifierCV`.
 
     Examples

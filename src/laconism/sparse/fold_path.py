@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._protocols import Index
-from ..judging.row_scores import ScoreRows
-from ..judging.trials import Data, Trial, Tried
+from ..judging.race import Fold
+from ..judging.row_scores import RowScores, ScoreRows
+from ..judging.trials import Data, FoldResult
 from ..model.tasks import FitData
 from ..priors import GeneralizedGaussian
 from ..solvers import Proximal
@@ -38,7 +39,7 @@ class TryPath:
     data: Data
     score: ScoreRows
 
-    def __call__(self, path: Sequence[SparseCandidate], fold: tuple[Index, Index]) -> list[Tried | None]:
+    def __call__(self, path: Sequence[SparseCandidate], fold: Fold) -> list[FoldResult | None]:
         """Return the results of the candidates that run; each starts from the solution before it."""
         began = time.perf_counter()
         template = clone(self.template)
@@ -46,7 +47,7 @@ class TryPath:
             template.set_params(gamma=path[0].gamma)
         held_in, held_out = _split(template, self.data, *fold)
         model, fit_data, prepared = _prepare(template, held_in)
-        found: list[Tried | None] = [None] * len(path)
+        found: list[FoldResult | None] = [None] * len(path)
         last = max(place for place, candidate in enumerate(path) if candidate.runs)
         for place, candidate in enumerate(path[: last + 1]):
             if not (candidate.runs or candidate.starts_others):
@@ -54,31 +55,35 @@ class TryPath:
             _solve(model, fit_data, prepared, candidate.prior, candidate.first_scales)
             if not candidate.runs:
                 continue
-            scales = [each.scale for each in model.priors_] if candidate.prior.learns else []
+            scales = tuple(each.scale for each in model.priors_) if candidate.prior.learns else ()
             fitted = time.perf_counter()
-            scores = self.score(model, held_out.X, held_out.y, held_out.weight)
+            scores = self.score(model, *held_out)
             now = time.perf_counter()
-            trial = Trial(math.nan, model.n_relevant_, fitted - began, now - fitted)
-            found[place] = Tried(scores, trial, scales)
+            found[place] = FoldResult(scores, model.n_relevant_, fitted - began, now - fitted, scales)
             began = now
         return found
 
 
-def try_by_evidence(
-    template: Any, data: Data, priors: Sequence[GeneralizedGaussian]
-) -> list[list[Trial]]:
-    """Return a trial for each prior on all rows, scored by its evidence."""
-    began = time.perf_counter()
-    model, fit_data, prepared = _prepare(template, data)
-    trials = []
-    for prior in priors:
-        _solve(model, fit_data, prepared, prior, [])
-        fitted = time.perf_counter()
-        value = log_evidence(model, fit_data, prepared) / float(fit_data.weight.sum())
-        now = time.perf_counter()
-        trials.append([Trial(value, model.n_relevant_, fitted - began, now - fitted)])
-        began = now
-    return trials
+@dataclass(frozen=True)
+class TryByEvidence:
+    """Fit the candidates to all rows, and score each by its evidence, as if it were that of one row."""
+
+    template: Any
+    data: Data
+
+    def __call__(self, path: Sequence[SparseCandidate], fold: Fold) -> list[FoldResult | None]:
+        """Return the results of the candidates; each starts from the solution before it."""
+        began = time.perf_counter()
+        model, fit_data, prepared = _prepare(self.template, self.data)
+        found: list[FoldResult | None] = []
+        for candidate in path:
+            _solve(model, fit_data, prepared, candidate.prior, ())
+            fitted = time.perf_counter()
+            value = log_evidence(model, fit_data, prepared) / float(fit_data.weight.sum())
+            scores, now = RowScores(np.array([[value]]), np.ones(1)), time.perf_counter()
+            found.append(FoldResult(scores, model.n_relevant_, fitted - began, now - fitted))
+            began = now
+        return found
 
 
 def _prepare(template: Any, data: Data) -> tuple[Any, FitData, PreparedDesign]:
@@ -93,7 +98,7 @@ def _solve(
     fit_data: FitData,
     prepared: PreparedDesign,
     prior: GeneralizedGaussian,
-    scales: list[float],
+    scales: Sequence[float],
 ) -> None:
     model.prior = prior
     model.solver = _LASSO if prior.is_l1 else "auto"
