@@ -396,7 +396,7 @@ def test_variances_of_latents_are_the_same_a_few_columns_at_a_time(monkeypatch):
     design = DenseDesign(Phi)
     answer = ridge_primal(design, r, z, variance, intercept=True)
     whole = answer.latent_variance(design, r)
-    monkeypatch.setattr("laconism.linalg._MAX_TEMPORARY_ENTRIES", 90)
+    monkeypatch.setattr("laconism.linalg.BLOCK_ENTRIES", 90)
     widths, matvec = [], DenseDesign.matvec
     monkeypatch.setattr(
         DenseDesign, "matvec", lambda self, w: widths.append(w.shape[1]) or matvec(self, w)

@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+# Rates and scales of priors, and their inverses: their squares are far from overflow.
+MAX_SCALE = 1e100
+
 C = TypeVar("C", bound="Component")
 
 
@@ -61,7 +64,7 @@ def is_count(value: object) -> bool:
 
 def is_rate(value: object) -> bool:
     """Whether ``value`` is a positive number whose square is far from overflow."""
-    return is_positive(value) and value <= 1e100  # type: ignore[operator]
+    return is_positive(value) and value <= MAX_SCALE  # type: ignore[operator]
 
 
 def is_switch(value: object) -> bool:
@@ -83,7 +86,8 @@ def require_scale(owner: object, name: str, otherwise: str = "") -> None:
     """Raise unless a hyper-parameter is positive and its square far from over- and underflow."""
     value = getattr(owner, name)
     require(is_positive(value), owner, f"{name} must be a positive number{otherwise}", value)
-    require(1e-100 <= value <= 1e100, owner, f"{name} must lie between 1e-100 and 1e100", value)
+    rule = f"{name} must lie between {1 / MAX_SCALE:g} and {MAX_SCALE:g}"
+    require(1 / MAX_SCALE <= value <= MAX_SCALE, owner, rule, value)
 
 
 def snake_case(name: str) -> str:

@@ -20,17 +20,21 @@ from scipy.sparse import issparse
 from ._protocols import Array, Design, Index
 
 # Entries of a block of rows that fits the cache.
-_CACHED_ENTRIES = 2**16
-# Entries of a temporary matrix: 128 megabytes.
-_MAX_TEMPORARY_ENTRIES = 2**24
-# Entries of a block of rows: 32 megabytes.
+CACHED_ENTRIES = 1 << 16
+# Entries of a temporary block of rows: 32 megabytes.
 BLOCK_ENTRIES = 1 << 22
-# With a diagonal below this, multiplying by the inverse of the root is as accurate as solving.
-_MAX_DIAGONAL_TO_INVERT = 1e6
-# Smallest reciprocal condition of a matrix that is factorised directly: half of the digits remain.
-_MIN_RECIPROCAL_CONDITION = 1e-8
-# Relative jitter added to the diagonal of a semi-definite matrix.
-_DIAGONAL_RAISE = 1e-10
+# The smallest positive number relative to the largest: of a semi-definite matrix' diagonal, as a jitter,
+# and of curvatures and precisions of rows.
+RELATIVE_JITTER = 1e-10
+# What is left of a quantity after an estimate of its explained part is at least this fraction of it.
+LEAST_REMAINDER = 0.1
+# A column whose variance is below this fraction of its mean square is constant up to rounding.
+CONSTANT_VARIANCE_FRACTION = 1e-12
+
+
+def remainder(whole: Any, part: Any, least: float = LEAST_REMAINDER) -> Any:
+    """Return ``whole - part``, at least a fraction of the whole: the part is only an estimate."""
+    return np.maximum(whole - part, least * whole)
 
 
 def as_dense(X: Any) -> Any:
@@ -44,6 +48,24 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     step = max(1, BLOCK_ENTRIES // max(n_columns, 1))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
+
+
+def dissimilar(
+    score: Array, cosines: Callable[[int], Array], max_columns: int, max_cosine: float
+) -> Index:
+    """Return the columns of largest positive score, none of them similar to one before it.
+
+    Near duplicates of a column have nearly its score, and one of them is enough. ``cosines(k)`` returns
+    the absolute cosine between column k and each column.
+    """
+    picked: list[int] = []
+    score = score.copy()
+    while len(picked) < max_columns and score.any():
+        best = int(np.argmax(score))
+        picked.append(best)
+        score[cosines(best) > max_cosine] = 0.0
+        score[best] = 0.0
+    return np.array(picked, dtype=np.intp)
 
 
 def _cholesky(matrix: Array) -> tuple[Array, bool]:
@@ -83,7 +105,8 @@ class Factor:
     def __init__(self, matrix: Array) -> None:
         lower, failed = _cholesky(matrix)
         self._lower = None if failed else lower
-        self._tame = not failed and matrix.diagonal().max(initial=0.0) <= _MAX_DIAGONAL_TO_INVERT
+        # With a diagonal below this, multiplying by the inverse is as accurate as solving.
+        self._tame = not failed and matrix.diagonal().max(initial=0.0) <= 1e6
         if failed:
             values, self._vectors = symmetric_eigen(matrix)
             self._values = np.maximum(values, 1.0)
@@ -104,7 +127,7 @@ class Factor:
     def squares(self, b: Array) -> Array:
         """Return ``b' M^-1 b`` for each column, a block at a time so that it stays in the cache."""
         found, root = np.empty(b.shape[1]), np.asfortranarray(self.inverse_root)
-        step = max(1, 8 * _CACHED_ENTRIES // max(b.shape[0], 1))
+        step = max(1, 8 * CACHED_ENTRIES // max(b.shape[0], 1))
         for start in range(0, b.shape[1], step):
             h = b[:, start : start + step].copy()
             if self._tame:  # a product is faster than a solve
@@ -136,9 +159,9 @@ class Triangle:
 
     @classmethod
     def of(cls, matrix: Array) -> Self:
-        """Factor the matrix with a relative jitter of 1e-10 on its diagonal, more if needed."""
+        """Factor the matrix with a relative jitter on its diagonal, tenfold until it is positive."""
         diagonal = np.maximum(np.diag(matrix), np.finfo(float).tiny)
-        for part in 10.0 ** np.arange(-10, 2):
+        for part in RELATIVE_JITTER * 10.0 ** np.arange(12):
             lower, failed = _cholesky(matrix + np.diag(part * diagonal))
             if not failed:
                 break
@@ -152,12 +175,12 @@ class Triangle:
 
     @classmethod
     def exact(cls, matrix: Array) -> Self | None:
-        """Factor the matrix as it is, or return None where it is ill-conditioned."""
+        """Factor the matrix as it is, or return None where it costs more than half of the digits."""
         lower, failed = _cholesky(matrix)
         if failed:
             return None
         condition = lapack.dpocon(lower, np.abs(matrix).sum(axis=0).max(), uplo="L")[0]
-        return cls(lower) if condition > _MIN_RECIPROCAL_CONDITION else None
+        return cls(lower) if condition > np.sqrt(np.finfo(float).eps) else None
 
     def solve(self, b: Array) -> Array:
         """Return ``L^-1 b``."""
@@ -227,7 +250,7 @@ class Ridge:
             # Sigma = root root'; the inverse of a triangle takes a third of as many solves.
             root = (self.factor.inverse_root * self.root).T
             variance = np.full(r.size, self.spread)
-            step = max(1, _MAX_TEMPORARY_ENTRIES // max(r.size, 1))
+            step = max(1, BLOCK_ENTRIES // max(r.size, 1))
             for start in range(0, root.shape[1], step):
                 part = root[:, start : start + step]
                 away = design.matvec(part) - self.centre @ part
@@ -323,7 +346,7 @@ def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept
 def _rotated(whole: Array, one: Array, centre: Array, root: Array) -> Array:
     """Return ``(whole - one centre') D``, in blocks, so that each row is read from memory once."""
     T, moved = np.empty_like(whole), centre.any()
-    step = max(1, _CACHED_ENTRIES // max(T.shape[1], 1))
+    step = max(1, CACHED_ENTRIES // max(T.shape[1], 1))
     for start in range(0, T.shape[0], step):
         part = slice(start, start + step)
         block = whole[part] - one[part, None] * centre if moved else whole[part]
@@ -401,15 +424,15 @@ def steadied(H: Array, part: float) -> tuple[Array, Factor]:
 
 
 def solve_semidefinite(H: Array, b: Array) -> Array:
-    """Solve ``H x = b``, for one or more b, with a relative jitter of 1e-10 on the diagonal.
+    """Solve ``H x = b``, for one or more b, with a relative jitter on the diagonal.
 
     Duplicate columns make ``H`` singular; with the jitter they share the solution equally.
     """
-    more, tiny, matrix = _DIAGONAL_RAISE * H.diagonal(), np.finfo(float).tiny, H.copy()
+    more, tiny, matrix = RELATIVE_JITTER * H.diagonal(), np.finfo(float).tiny, H.copy()
     if more.size and more.min() > tiny:
         matrix.flat[:: more.size + 1] += more
         _, x, failed = lapack.dposv(matrix, b, lower=1)
         if not failed:
             return np.asarray(x)
-    unit, factor = steadied(H, _DIAGONAL_RAISE)
+    unit, factor = steadied(H, RELATIVE_JITTER)
     return np.asarray((unit * factor.solve((unit * b.T).T).T).T)

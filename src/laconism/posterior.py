@@ -11,9 +11,6 @@ import numpy as np
 from ._protocols import Array, Seed
 from .linalg import Ridge, symmetric_eigen
 
-# Directions that the data determine to less than this fraction are rounding.
-_MIN_DETERMINED_FRACTION = 1e-14
-
 
 @dataclass(frozen=True)
 class GaussianPosterior:
@@ -66,18 +63,8 @@ class GaussianPosterior:
         """Return the posterior with its latent variances fitted to given ones.
 
         The variances of the rows are multiplied by a number of at least one, and a number is added, by
-        weighted least squares. They never become smaller.
-
-        Parameters
-        ----------
-        other, v : ndarrays of shape (n,)
-            The given variances, and those of this posterior.
-        r : ndarray of shape (n,)
-            The weight of each row.
-
-        Returns
-        -------
-        posterior, variance at each row
+        least squares with the weights ``r``. They never become smaller. ``other`` are the given ones,
+        ``v`` those of this posterior; the new ones are returned too.
         """
         share = r / r.sum()
         mean, wanted = float(share @ v), float(share @ other)
@@ -109,7 +96,7 @@ class GaussianPosterior:
         ``left`` is the posterior deviation along ``V`` relative to the prior's.
         """
         well_determined, U = symmetric_eigen(self.root.T @ self.root)
-        determined = well_determined > _MIN_DETERMINED_FRACTION
+        determined = well_determined > 64 * np.finfo(float).eps  # the others are rounding
         V = self.root @ (U[:, determined] / np.sqrt(well_determined[determined]))
         return V, np.sqrt(np.maximum(1 - well_determined[determined], 0.0))
 

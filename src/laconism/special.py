@@ -16,12 +16,6 @@ Array = NDArray[np.floating]
 # Below this point the continued fraction of the Mills ratio is exact in double precision, while the
 # direct formula has started to cancel.
 _TAIL_START = -12.0
-# Levels of that continued fraction.
-_FRACTION_LEVELS = 24
-
-# Gauss-Hermite resolves the logistic step while the Gaussian is at most this wide; beyond it the
-# integral is taken over the logistic density instead, where the Gaussian cdf is smooth.
-_MAX_WIDTH_GAUSS_HERMITE = 3.0
 
 
 def probit_ratio(t: ArrayLike) -> Array:
@@ -38,29 +32,16 @@ def probit_ratio(t: ArrayLike) -> Array:
         return np.asarray(np.sqrt(2 / np.pi) / erfcx(-t / np.sqrt(2)))
 
 
-def _ratio_plus(t: Array) -> Array:
+def _ratio_plus(t: Array, levels: int = 24) -> Array:
     r"""Return :math:`\phi/\Phi + t` in the far tail by a continued fraction, free of cancellation.
 
     With :math:`x = -t`, :math:`\phi/\Phi = x + 1/(x + 2/(x + 3/(x + \dots)))`.
     """
     x = -t
     tail = np.zeros_like(x)
-    for level in range(_FRACTION_LEVELS, 0, -1):
+    for level in range(levels, 0, -1):
         tail = level / (x + tail)
     return tail
-
-
-def probit_curvature(t: ArrayLike) -> Array:
-    r"""Return :math:`-\frac{d^2}{dt^2}\log\Phi(t) = \rho(\rho + t)` with :math:`\rho=\phi/\Phi`.
-
-    Lies in (0, 1): it tends to 1 on the left and to 0 on the right.
-    """
-    t = np.asarray(t, dtype=float)
-    ratio = probit_ratio(t)
-    far = t < _TAIL_START
-    plus = np.where(far, _ratio_plus(np.where(far, t, _TAIL_START)), ratio + t)
-    # For t < 0 rounding could make the product exceed its limit of 1.
-    return np.asarray(np.minimum(ratio * plus, 1.0))
 
 
 def log_probit(t: ArrayLike) -> Array:
@@ -68,24 +49,27 @@ def log_probit(t: ArrayLike) -> Array:
     return np.asarray(log_ndtr(np.asarray(t, dtype=float)))
 
 
-def probit_parts(t: Array) -> tuple[Array, Array, Array]:
-    r"""Return :math:`\log\Phi`, :math:`\phi/\Phi` and minus its slope, all from one ``erfcx``.
+def probit_parts(t: ArrayLike) -> tuple[Array, Array, Array]:
+    r"""Return :math:`\log\Phi`, :math:`\rho = \phi/\Phi` and minus its slope, :math:`\rho(\rho + t)`.
 
     All three follow from :math:`\Phi(-|t|) = e\,\exp(-t^2/2)/2` with
     :math:`e = \mathrm{erfcx}(|t|/\sqrt2)`. With many rows this special function is most of the cost of
-    an iteration.
+    an iteration. The last lies in (0, 1): it tends to 1 on the left and to 0 on the right.
     """
+    t = np.asarray(t, dtype=float)
     left = t < 0
-    half = t * t / 2
+    with np.errstate(over="ignore"):
+        half = t * t / 2
     e = erfcx(np.abs(t) / np.sqrt(2))
     density = np.exp(-half)
     tail = 0.5 * e * density
     log_p = np.where(left, np.log(0.5 * e) - half, np.log1p(-tail))
     ratio = np.sqrt(2 / np.pi) * np.where(left, 1 / e, 0.5 * density / (1 - tail))
-    plus = ratio + t
+    plus = np.asarray(ratio + t)
     far = t < _TAIL_START
     if far.any():
         plus[far] = _ratio_plus(t[far])
+    # For t < 0 rounding could make the product exceed its limit of 1.
     return log_p, ratio, np.minimum(ratio * plus, 1.0)
 
 
@@ -132,15 +116,20 @@ def logistic_normal_logit(m: ArrayLike, v: ArrayLike) -> Array:
     return out.reshape(m.shape)
 
 
-def _logit_block(m: Array, v: Array) -> Array:
+def _logit_block(m: Array, v: Array, widest: float = 3.0) -> Array:
+    """Return the log-odds of each row.
+
+    Gauss-Hermite resolves the logistic step while the Gaussian is not wider than ``widest``; beyond it
+    the integral is taken over the logistic density instead, where the Gaussian cdf is smooth.
+    """
     out = m.copy()
     deviation = np.sqrt(v)
-    narrow = (deviation > 0) & (deviation <= _MAX_WIDTH_GAUSS_HERMITE)
+    narrow = (deviation > 0) & (deviation <= widest)
     if narrow.any():
         nodes, log_weight = _hermite()
         f = m[narrow, None] + deviation[narrow, None] * nodes
         out[narrow] = _log_odds(log_weight + log_expit(f), log_weight + log_expit(-f))
-    wide = deviation > _MAX_WIDTH_GAUSS_HERMITE
+    wide = deviation > widest
     if wide.any():
         t, log_weight = _logistic_rule(deviation[wide, None])
         g = (m[wide, None] - t) / deviation[wide, None]
@@ -174,7 +163,6 @@ __all__ = [
     "log_expit",
     "log_probit",
     "logistic_normal_logit",
-    "probit_curvature",
     "probit_parts",
     "probit_ratio",
 ]

@@ -44,7 +44,7 @@ from laconism import (
     SparseBayesRegressorCV,
 )
 from laconism.datasets import make_grid, make_ripley
-from laconism.interop._onnx_graph import IR, OPSETS, Graph, Tensor
+from laconism.interop._onnx_graph import OPSETS, Graph, Tensor
 from laconism.interop._onnx_special import log_expit, log_probit, logistic_normal_logit, probit
 from laconism.jcfo.estimators import JCFOClassifier, JCFORegressor
 from laconism.kernels import RBF, FunctionKernel, Kernel, Linear, Matern, Polynomial, Scaled
@@ -400,7 +400,9 @@ def evaluate(function, *columns, dtype="float64"):
     declared = [helper.make_tensor_value_info(name, number, [None, 1]) for name in [*names, "y"]]
     made = helper.make_graph(graph.nodes, "f", declared[:-1], declared[-1:], graph.constants)
     opsets = [helper.make_opsetid(*each) for each in OPSETS.items()]
-    model = helper.make_model(made, opset_imports=opsets, ir_version=IR)
+    model = helper.make_model(
+        made, opset_imports=opsets, ir_version=helper.find_min_ir_version_for(opsets)
+    )
     feed = {name: np.asarray(c, dtype=dtype)[:, None] for name, c in zip(names, columns, strict=True)}
     return run(model, feed)["y"][:, 0]
 

@@ -53,8 +53,7 @@ from laconism.kernels import RBF, Linear, Matern, Polynomial, Scaled
 from laconism.likelihoods import Gaussian as GaussianNoise
 from laconism.likelihoods import Logistic
 from laconism.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, LaplaceMixture, StudentT
-from laconism.rvm.evidence import TopDownEvidence
-from laconism.rvm.sequential import Sequential
+from laconism.rvm.evidence import Sequential, TopDownEvidence
 from laconism.rvm.variational import Variational
 from laconism.solvers import EM
 

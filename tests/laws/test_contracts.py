@@ -1,6 +1,5 @@
 """The laws, over every class that is found: nothing is listed, so nothing is forgotten."""
 
-import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -81,10 +80,9 @@ def is_concrete(cls):
 
 
 def is_data(kind, cls):
-    """Whether this is a problem, a state, an answer: a record without the methods of its kind."""
+    """Whether this is a problem, a state, an answer: a class without the methods of its kind."""
     method = {"solvers": "step", "design": "matvec"}.get(kind)
-    record = dataclasses.is_dataclass(cls) or issubclass(cls, tuple)
-    return method is not None and record and not hasattr(cls, method)
+    return method is not None and not hasattr(cls, method)
 
 
 def discover(kind):

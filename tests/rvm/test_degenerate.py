@@ -6,8 +6,7 @@ from sklearn.base import clone
 
 from laconism import GridRVMClassifier, GridRVMRegressor, RVMClassifier, RVMRegressor
 from laconism.priors import Jeffreys
-from laconism.rvm.evidence import TopDownEvidence
-from laconism.rvm.sequential import Sequential
+from laconism.rvm.evidence import Sequential, TopDownEvidence
 from laconism.rvm.variational import Variational
 from laconism.solvers import Problem, solve
 from rvm_problems import COMBINE, make_problem

@@ -12,9 +12,8 @@ from laconism.design import DenseDesign
 from laconism.likelihoods import Gaussian, Logistic
 from laconism.priors import Jeffreys
 from laconism.rvm.bottom_up import evidence_gains
-from laconism.rvm.evidence import TopDownEvidence
+from laconism.rvm.evidence import Sequential, TopDownEvidence
 from laconism.rvm.maximize_precisions import LocalEvidence
-from laconism.rvm.sequential import Sequential
 from laconism.solvers import Problem, solve
 from rvm_problems import LIKELIHOODS, TOP, make_problem
 
@@ -108,7 +107,7 @@ def test_sequential_and_evidence_agree_on_a_small_problem_with_kernels(kind, n, 
 
 def test_more_columns_than_observations_are_not_searched_from_both_ends(monkeypatch):
     """The other end of such a problem may be a model without noise, of boundless evidence."""
-    monkeypatch.setattr("laconism.rvm.sequential.full_model", None)
+    monkeypatch.setattr("laconism.rvm.evidence.full_model", None)
     state = solve(make_problem("gaussian", 10, 20), Sequential(), **TOP).state
     assert not state.compared
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from laconism.design import DenseDesign
-from laconism.rvm.evidence import TopDownEvidence
+from laconism.rvm.evidence import Sequential, TopDownEvidence
 from laconism.rvm.qr_compress import qr_compress
-from laconism.rvm.sequential import Sequential
 from laconism.rvm.variational import Variational
 from laconism.solvers import solve
 from rvm_problems import TOP, make_problem

@@ -8,6 +8,7 @@ import pytest
 from laconism import RVMClassifier, RVMRegressor
 from laconism.datasets import make_ripley, make_sinc
 from laconism.design import DenseDesign, FactoredDesign
+from laconism.laplace.mode import find_mode
 from laconism.likelihoods import Gaussian
 from laconism.priors import Jeffreys
 from laconism.rvm import top_down as _top_down
@@ -20,8 +21,9 @@ def test_the_full_model_is_left_without_the_last_digits_of_its_weights(monkeypat
     solved, compress = [], FactoredDesign.compress
     monkeypatch.setattr(FactoredDesign, "compress", lambda *args: solved.append(1) or compress(*args))
     evidence, count = [], []
-    for gain in (_top_down._ROUGH_NATS, 1e-16):
-        monkeypatch.setattr(_top_down, "_ROUGH_NATS", gain)
+    for exactly in (False, True):
+        if exactly:
+            monkeypatch.setattr(_top_down, "find_mode", lambda *args, gain=None: find_mode(*args))
         solved.clear()
         model = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
         evidence.append(model.history_[-1].objective)
@@ -33,8 +35,8 @@ def test_the_full_model_is_left_without_the_last_digits_of_its_weights(monkeypat
 def test_calm_updates_do_without_the_rows(monkeypatch):
     X, y = make_ripley(320, random_state=1)
     evidence, steps = [], []
-    for updates in (_top_down._MAX_UPDATES_PER_CURVATURE, 1):
-        monkeypatch.setattr(_top_down, "_MAX_UPDATES_PER_CURVATURE", updates)
+    for more_updates in (_top_down._more_updates, lambda ridge, *same: same):
+        monkeypatch.setattr(_top_down, "_more_updates", more_updates)
         model = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
         evidence.append(model.history_[-1].objective)
         steps.append(model.n_iter_)
@@ -88,7 +90,7 @@ def test_weights_that_are_large_only_together_find_each_other(seed):
 
 
 def test_hundreds_of_columns_come_to_rest_too(monkeypatch):
-    monkeypatch.setattr(_top_down, "_MAX_NEWTON_COLUMNS", 2)
+    monkeypatch.setattr(_top_down, "FEW_COLUMNS", 2)
     X, y, _ = hills(120)
     model = RVMRegressor(inference="evidence", max_iter=150).fit(X, y)
     assert model.status_.converged

@@ -12,14 +12,6 @@ from ..magnitude import check_largest
 from ._pivots import pivoted_cholesky
 from .rows import distinct_rows
 
-# A factorisation that may exceed the largest rank is first tried on this many rows per rank.
-_SAMPLE_ROWS_PER_RANK = 4
-# The sample is used only if there are at least this many times as many rows.
-_MIN_ROWS_PER_SAMPLE_ROW = 4
-# With at most this many rows, and at least as many features, the whole kernel matrix is evaluated at
-# once: it is no larger than the rows, which are then scaled only once.
-_MAX_ROWS_AT_ONCE = 1000
-
 
 @dataclass(frozen=True)
 class KernelBasis:
@@ -69,9 +61,9 @@ class KernelBasis:
             return None
         check_largest(self.kernel.diag(self.centres))  # no entry is larger
         n = self.n_columns
-        if n > _MIN_ROWS_PER_SAMPLE_ROW * _SAMPLE_ROWS_PER_RANK * max_rank:
-            # If a sample exceeds the largest rank, so do all rows.
-            sample = np.arange(0, n, n // (_SAMPLE_ROWS_PER_RANK * max_rank))
+        if n > 16 * max_rank:
+            # If a sample of four rows per rank exceeds the largest rank, so do all rows.
+            sample = np.arange(0, n, n // (4 * max_rank))
             C, pivots, left = self._factor(self.centres[sample], tol, max_rank)
             if left > tol:
                 return Factors(C, C, sample[pivots], left)
@@ -80,7 +72,7 @@ class KernelBasis:
 
     def _factor(self, centres: Any, tol: float, max_rank: int) -> tuple[Array, Index, float]:
         whole: Array | None = None
-        if centres.shape[0] <= min(_MAX_ROWS_AT_ONCE, centres.shape[1]):
+        if centres.shape[0] <= centres.shape[1]:  # then it is no larger than the rows themselves
             whole = np.asarray(self.kernel(centres, centres))
 
         def rows(index: Index, columns: Index | None) -> Array:
@@ -89,10 +81,5 @@ class KernelBasis:
             # Transposed, because kernels store distances to few centres by columns.
             return self.kernel(centres if columns is None else centres[columns], centres[index]).T
 
-        return pivoted_cholesky(
-            rows,
-            self.kernel.diag(centres),
-            tol=tol,
-            max_rank=max_rank,
-            dtype=centres.dtype,
-        )
+        diagonal = self.kernel.diag(centres)
+        return pivoted_cholesky(rows, diagonal, tol=tol, max_rank=max_rank, dtype=centres.dtype)

@@ -12,6 +12,7 @@ from .data import Source
 from .evaluate import run_evaluate
 from .fit import run_fit
 from .inspect import run_inspect
+from .models import Choice
 from .options import (
     Debug,
     Drop,
@@ -101,17 +102,9 @@ def fit(
     """
     terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
     with terminal.guard():
-        run_fit(
-            Source(table, target, task, missing or (), drop or (), keep or ()),
-            out,
-            terminal,
-            model=model,
-            kernel=kernel,
-            grid_shape=grid_shape,
-            settings=settings or (),
-            max_rows=max_rows,
-            seed=seed,
-        )
+        source = Source(table, target, task, missing, drop, keep)
+        choice = Choice(model, kernel, grid_shape, settings or (), seed)
+        run_fit(source, choice, out, terminal, max_rows=max_rows)
 
 
 @app.command()
@@ -171,7 +164,7 @@ def evaluate(
     """
     terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
     with terminal.guard():
-        source = Source(table, target, task, missing or (), drop or (), keep or ())
+        source = Source(table, target, task, missing, drop, keep)
         run_evaluate(source, terminal, folds=folds, models=models, max_rows=max_rows, seed=seed)
 
 
@@ -202,16 +195,6 @@ def report(
     """
     terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
     with terminal.guard():
-        run_report(
-            Source(table, target, task, missing or (), drop or (), keep or ()),
-            out,
-            terminal,
-            model=model,
-            kernel=kernel,
-            grid_shape=grid_shape,
-            settings=settings or (),
-            folds=folds,
-            models=models,
-            max_rows=max_rows,
-            seed=seed,
-        )
+        source = Source(table, target, task, missing, drop, keep)
+        choice = Choice(model, kernel, grid_shape, settings or (), seed)
+        run_report(source, choice, out, terminal, folds=folds, models=models, max_rows=max_rows)

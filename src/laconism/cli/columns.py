@@ -19,10 +19,6 @@ _MAX_CATEGORIES = 20
 _IDENTIFIER_SHARE = 0.5
 # Text of which at least this fraction is numbers is a column of numbers with errors.
 _NUMBER_SHARE = 0.9
-# An extreme value is a placeholder, such as -999, if it occurs in this fraction of the rows and its
-# distance from the others is this many times their range.
-_SENTINEL_SHARE = 0.02
-_SENTINEL_DISTANCE = 3.0
 # The category of a missing value.
 _MISSING = "missing"
 _DATE = re.compile(
@@ -55,22 +51,10 @@ def plan_columns(
     keep: Collection[str] = (),
     as_grid: bool = False,
 ) -> Plan:
-    """Decide the kind of each column, and report the columns that are left out.
+    """Decide the kind of each column of a table without its target, and report what is left out.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Without the target.
-    terminal : Terminal
-        Gets the notes.
-    drop, keep : collections of str
-        Columns to leave out, and columns to keep even if they look like identifiers or dates.
-    as_grid : bool, default=False
-        Whether every column is an entry of a grid, so that none may be left out.
-
-    Returns
-    -------
-    Plan
+    ``keep`` has the columns to keep even if they look like identifiers or dates. Of a grid no column
+    may be left out.
     """
     unknown = [name for name in (*drop, *keep) if name not in table.columns]
     if unknown:
@@ -232,8 +216,8 @@ def _say_placeholders(table: Any, plan: Plan, terminal: Terminal) -> None:
         )
 
 
-def _placeholders(values: Any) -> list[float]:
-    """Return the extreme values of a column that are far from all others."""
+def _placeholders(values: Any, *, least_share: float = 0.02, least_ranges: float = 3.0) -> list[float]:
+    """Return the extreme values that many rows have, and that are several ranges of the others away."""
     found = []
     for end in (values.min(), values.max()):
         rest = values[values != end]
@@ -241,25 +225,15 @@ def _placeholders(values: Any) -> list[float]:
         away = min(abs(end - low), abs(end - high))
         if (
             low < high
-            and values.size - rest.size >= _SENTINEL_SHARE * values.size
-            and away > _SENTINEL_DISTANCE * (high - low)
+            and values.size - rest.size >= least_share * values.size
+            and away > least_ranges * (high - low)
         ):
             found.append(float(end))
     return found
 
 
 def tidy(table: Any, numbers: Sequence[str], categories: Sequence[str]) -> Any:
-    """Return these columns, numbers as floats and categories as text.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-    numbers, categories : sequences of str
-
-    Returns
-    -------
-    pandas.DataFrame
-    """
+    """Return these columns, numbers as floats and categories as text."""
     import pandas as pd
 
     columns: dict[str, Any] = {}
@@ -298,21 +272,7 @@ def _as_text(value: Any) -> str:
 
 
 def make_preprocessing(plan: Plan) -> Any:
-    """Return scikit-learn's transformer of the planned columns.
-
-    Parameters
-    ----------
-    plan : Plan
-
-    Returns
-    -------
-    ColumnTransformer
-
-    Examples
-    --------
-    >>> make_preprocessing(Plan(numbers=["age"], categories=["town"])).transformers[1][2]
-    ['town']
-    """
+    """Return scikit-learn's transformer of the planned columns."""
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
@@ -337,31 +297,13 @@ def make_preprocessing(plan: Plan) -> Any:
 
 
 def columns_of(preprocessing: Any) -> tuple[list[str], list[str]]:
-    """Return the columns that a fitted transformer needs: numbers and categories.
-
-    Parameters
-    ----------
-    preprocessing : ColumnTransformer
-
-    Returns
-    -------
-    numbers, categories : lists of str
-    """
+    """Return the columns that a fitted transformer needs: numbers and categories."""
     found = {name: list(columns) for name, _, columns in preprocessing.transformers_}
     return found.get("numbers", []), found.get("categories", [])
 
 
 def feature_names(preprocessing: Any) -> list[str]:
-    """Return a name for each feature: ``age``, ``town = Bath``.
-
-    Parameters
-    ----------
-    preprocessing : ColumnTransformer
-
-    Returns
-    -------
-    list of str
-    """
+    """Return a name for each feature: ``age``, ``town = Bath``."""
     numbers, categories = columns_of(preprocessing)
     names = list(numbers)
     if categories:
@@ -375,14 +317,7 @@ def feature_names(preprocessing: Any) -> list[str]:
 
 
 def say_unknown(table: Any, preprocessing: Any, terminal: Terminal) -> None:
-    """Report categories that the model was not fitted on.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-    preprocessing : ColumnTransformer
-    terminal : Terminal
-    """
+    """Report categories that the model was not fitted on."""
     _, categories = columns_of(preprocessing)
     for k, name in enumerate(categories):
         known = preprocessing.named_transformers_["categories"][-1].categories_[k]

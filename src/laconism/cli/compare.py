@@ -53,32 +53,12 @@ class Result:
 
 
 def mean_and_error(values: Any) -> tuple[float, float]:
-    """Return a mean with its standard error.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-
-    Returns
-    -------
-    mean, error : float
-    """
+    """Return a mean with its standard error."""
     return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 def without_rare(data: Data, folds: int, terminal: Terminal) -> Data:
-    """Return the data without classes that have fewer rows than there are folds.
-
-    Parameters
-    ----------
-    data : Data
-    folds : int
-    terminal : Terminal
-
-    Returns
-    -------
-    Data
-    """
+    """Return the data without classes that have fewer rows than there are folds."""
     if len(data.y) < 2 * folds:
         raise UserError(f"{several(len(data.y), 'row')} are too few for {folds} folds.")
     if data.task == "regression":
@@ -109,21 +89,8 @@ def compare(
 ) -> list[Result]:
     """Cross-validate each model on the same folds; one that fails is left out with a note.
 
-    Parameters
-    ----------
-    data : Data
-    entered : list of Contender
-    terminal : Terminal
-    folds : int
-    max_rows : int or None
-        Maximum number of training rows; ``None`` limits kernel machines only.
-    seed : int
-    keep : str
-        Key of the model whose fitted pipelines are wanted.
-
-    Returns
-    -------
-    list of Result
+    Without ``max_rows`` only kernel machines are trained on fewer rows. The fitted pipelines of the
+    model with the key ``keep`` are kept.
     """
     from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -196,8 +163,7 @@ def _run(
     check_size(model, *X.shape)
     model.fit(X, y)
     result.seconds.append(time.perf_counter() - began)
-    kept = contender.kept(model)
-    result.kept.append(len(rows) if kept is None else kept)
+    result.kept.append(contender.kept(model, len(rows)))
     result.kind = contender.counted(model)
     table, y = data.at(test)
     X = preprocessing.transform(table)

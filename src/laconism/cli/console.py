@@ -22,21 +22,8 @@ class UserError(Exception):
 class Terminal:
     """Results, notes, progress and errors of one command.
 
-    Parameters
-    ----------
-    quiet : bool, default=False
-        Whether to leave out notes and progress.
-    as_json : bool, default=False
-        Whether to write one JSON document to stdout, notes included, instead of text.
-    debug : bool, default=False
-        Whether to show errors with their traceback.
-
-    Examples
-    --------
-    >>> terminal = Terminal(as_json=True)
-    >>> terminal.note("age: 3 missing values.")
-    >>> terminal.finish({"rows": np.int64(10), "error": float("nan")})
-    {"rows": 10, "error": null, "notes": ["age: 3 missing values."]}
+    With ``quiet`` there are no notes and no progress, with ``as_json`` one JSON document on stdout,
+    notes included, instead of text, and with ``debug`` errors have their traceback.
     """
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False, debug: bool = False) -> None:
@@ -134,25 +121,7 @@ def _console(**where: Any) -> Any:
 
 
 def sentence(error: BaseException) -> str:
-    r"""Return an error as one line.
-
-    Parameters
-    ----------
-    error : BaseException
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> sentence(FileNotFoundError(2, "No such file or directory", "data.csv"))
-    'data.csv: no such file or directory.'
-    >>> sentence(ValueError("tolerance must be\na number."))
-    'tolerance must be a number.'
-    >>> sentence(ZeroDivisionError("division by zero"))
-    'division by zero (ZeroDivisionError; --debug shows where).'
-    """
+    """Return an error as one line."""
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename}: " if error.filename else ""
@@ -166,21 +135,7 @@ def sentence(error: BaseException) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON types; numbers that are not finite become null.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    dict, list, str, int, float, bool or None
-
-    Examples
-    --------
-    >>> plain({"a": np.array([1.0, np.inf]), 2: np.bool_(True)})
-    {'a': [1.0, None], '2': True}
-    """
+    """Return a value as JSON types; numbers that are not finite become null."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
@@ -194,44 +149,13 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
-def several(count: int, one: str, many: str = "") -> str:
-    """Return a count with its noun.
-
-    Parameters
-    ----------
-    count : int
-    one, many : str
-        The noun and its plural; the default plural adds an s.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> several(1, "row"), several(1234, "row"), several(2, "category", "categories")
-    ('1 row', '1,234 rows', '2 categories')
-    """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+def several(count: int, noun: str) -> str:
+    """Return a count with its noun, whose plural is regular."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def listed(names: Any, most: int = 5) -> str:
-    """Return names as a list in words; of many only the first few.
-
-    Parameters
-    ----------
-    names : iterable of str
-    most : int, default=5
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> listed(["a", "b"]), listed("abcdefg", most=2)
-    ('a, b', 'a, b and 5 more')
-    """
+    """Return names as a list in words; of many only the first few."""
     names = [str(name) for name in names]
     if len(names) <= most + 1:
         return ", ".join(names)

@@ -19,9 +19,14 @@ class Source:
     path: str
     target: str
     task: str = "auto"
-    missing: Sequence[str] = ()
-    drop: Sequence[str] = ()
-    keep: Sequence[str] = ()
+    missing: Sequence[str] | None = None
+    drop: Sequence[str] | None = None
+    keep: Sequence[str] | None = None
+
+    @property
+    def name(self) -> str:
+        """What the table is called in messages."""
+        return "stdin" if self.path == "-" else self.path
 
 
 @dataclass(frozen=True)
@@ -39,23 +44,11 @@ class Data:
 
 
 def read_data(source: Source, terminal: Terminal, *, as_grid: bool = False) -> Data:
-    """Read the data of a table, and report all decisions as notes.
-
-    Parameters
-    ----------
-    source : Source
-    terminal : Terminal
-    as_grid : bool, default=False
-        Whether the columns are the entries of a grid.
-
-    Returns
-    -------
-    Data
-    """
-    whole = read_table(source.path, terminal, source.missing)
-    name = "stdin" if source.path == "-" else source.path
-    terminal.remark(f"{name}: {several(len(whole), 'row')}, {several(whole.shape[1], 'column')}")
-    rest, target = split_target(whole, source.target, name, terminal)
+    """Read the data of a table, and report all decisions as notes."""
+    whole = read_table(source.path, terminal, source.missing or ())
+    terminal.remark(f"{source.name}: {several(len(whole), 'row')}, {several(whole.shape[1], 'column')}")
+    rest, target = split_target(whole, source.target, source.name, terminal)
     task, y = settle_task(target, source.task, terminal)
-    plan = plan_columns(rest, terminal, drop=source.drop, keep=source.keep, as_grid=as_grid)
+    drop, keep = source.drop or (), source.keep or ()
+    plan = plan_columns(rest, terminal, drop=drop, keep=keep, as_grid=as_grid)
     return Data(tidy(rest, plan.numbers, plan.categories), y, task, plan)

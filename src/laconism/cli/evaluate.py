@@ -12,68 +12,60 @@ from .console import Terminal, UserError, several
 from .data import Source, read_data
 from .rivals import USUAL, contenders
 
-# Standard errors from which on a difference is clear.
-_CLEAR_STANDARD_ERRORS = 2.0
-# Digits on either side of the point beyond which a number is written as a power of ten.
-_PLAIN_DIGITS = 7
-
 
 def advise(results: list[Result], task: str) -> str:
     """Return a summary: our model against the best rivals, by paired differences.
 
     Ours is the first of our models, unless another one of them is clearly better.
-
-    Parameters
-    ----------
-    results : list of Result
-    task : str
-
-    Returns
-    -------
-    str
     """
     mine = _best_of_ours(results)
     rivals = [r for r in results if not r.contender.ours and r.contender.key != "baseline"]
     base = next((r for r in results if r.contender.key == "baseline"), None)
     if mine is None:
         return "None of our models was asked for, so there is nothing to advise."
-    better = base is not None and [_difference(mine, base, what)[2] for what in ("loss", "score")]
-    if base is not None and better and min(better) >= 0:
+    if base is not None and min(_difference(mine, base, what)[2] for what in ("loss", "score")) >= 0:
         return (
             f"{mine.name} cannot be told from the {base.name} baseline on these data: the columns say "
             "little about the target, or there are too few rows."
         )
     if not rivals:
         return f"{mine.name} is clearly better than the baseline; there was no rival."
-    best = min(rivals, key=lambda result: float(np.mean(result.loss)))
+    best = _best(rivals, "loss")
     mean, se, verdict = _difference(mine, best, "loss")
-    scale, unit = (100.0, "points") if task == "classification" else (100 / np.mean(best.loss), "%")
-    what = "errors" if task == "classification" else "squared error"
+    if task == "classification":
+        what, scale, unit, sides = "errors", 100.0, "points", ("fewer", "more")
+    else:
+        what, scale, unit, sides = "squared error", 100 / np.mean(best.loss), "%", ("less", "more")
     by = f"{scale * abs(mean):.1f} ± {scale * se:.1f} {unit}"
     if verdict == 0:
-        sign = "+" if mean >= 0 else "-"
         text = f"No difference in {what} between {mine.name} and {best.name} can be told on these data"
-        text += f" ({sign}{by})"
+        text += f" ({_sign(mean)}{by})"
     else:
-        less = "less" if task == "regression" else "fewer"
-        side = less if verdict < 0 else "more"
-        text = f"{mine.name} has clearly {side} {what} than {best.name} (by {by})"
+        text = f"{mine.name} has clearly {sides[verdict > 0]} {what} than {best.name} (by {by})"
     return text + _in_nats(mine, rivals, task) + _in_size(mine, best, verdict)
+
+
+def _best(results: list[Result], what: str) -> Result:
+    """Return the result with the smallest mean loss or score."""
+    return min(results, key=lambda result: float(np.mean(getattr(result, what))))
 
 
 def _best_of_ours(results: list[Result]) -> Result | None:
     ours = [result for result in results if result.contender.ours]
     if not ours:
         return None
-    best = min(ours, key=lambda result: float(np.mean(result.loss)))
+    best = _best(ours, "loss")
     return best if _difference(ours[0], best, "loss")[2] > 0 else ours[0]
 
 
 def _difference(a: Result, b: Result, what: str) -> tuple[float, float, int]:
-    """Return the mean of a - b with its standard error, and its sign if that is clear."""
+    """Return the mean of a - b with its standard error, and its sign if it exceeds two of those."""
     mean, se = mean_and_error(getattr(a, what) - getattr(b, what))
-    clear = not np.isnan(mean) and abs(mean) > _CLEAR_STANDARD_ERRORS * se
-    return mean, se, int(np.sign(mean)) if clear else 0
+    return mean, se, int(np.sign(mean)) if abs(mean) > 2 * se else 0
+
+
+def _sign(mean: float) -> str:
+    return "+" if mean >= 0 else "-"
 
 
 def _in_nats(mine: Result, rivals: list[Result], task: str) -> str:
@@ -81,13 +73,11 @@ def _in_nats(mine: Result, rivals: list[Result], task: str) -> str:
     known = [result for result in rivals if not np.isnan(result.score).any()]
     if not known or np.isnan(mine.score).any():
         return ""
-    best = min(known, key=lambda result: float(np.mean(result.score)))
+    best = _best(known, "score")
     mean, se, verdict = _difference(mine, best, "score")
-    what = "log-loss" if task == "classification" else "NLPD"
-    by = f"{abs(mean):.3f} ± {se:.3f}"
+    what, by = headers(task)[2], f"{abs(mean):.3f} ± {se:.3f}"
     if verdict == 0:
-        sign = "+" if mean >= 0 else "-"
-        return f"; its {what} cannot be told from that of {best.name} ({sign}{by})"
+        return f"; its {what} cannot be told from that of {best.name} ({_sign(mean)}{by})"
     side = "lower" if verdict < 0 else "higher"
     return f"; its {what} is clearly {side} than that of {best.name} (by {by})"
 
@@ -102,17 +92,7 @@ def _in_size(mine: Result, best: Result, verdict: int) -> str:
 
 
 def as_records(results: list[Result], task: str) -> list[dict[str, Any]]:
-    """Return the numbers of the table as records.
-
-    Parameters
-    ----------
-    results : list of Result
-    task : str
-
-    Returns
-    -------
-    list of dict
-    """
+    """Return the numbers of the table as records."""
     first, second = ("error", "log_loss") if task == "classification" else ("rmse", "nlpd")
     return [
         {
@@ -131,17 +111,7 @@ def as_records(results: list[Result], task: str) -> list[dict[str, Any]]:
 
 
 def cells(result: Result, task: str) -> list[str]:
-    """Return a row of the table.
-
-    Parameters
-    ----------
-    result : Result
-    task : str
-
-    Returns
-    -------
-    list of str
-    """
+    """Return a row of the table."""
     error, nats = result.error, result.nats
     if task == "classification":
         first = f"{100 * error[0]:.1f} ± {100 * error[1]:.1f}"
@@ -153,40 +123,20 @@ def cells(result: Result, task: str) -> list[str]:
     return [result.name, first, second, kept, f"{np.mean(result.seconds):.2g}"]
 
 
-def with_error(value: float, error: float) -> str:
+def with_error(value: float, error: float, plain_digits: int = 7) -> str:
     """Return a number with as many digits as its standard error supports.
 
-    Parameters
-    ----------
-    value, error : float
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> with_error(61356.2, 523.1), with_error(54.143, 1.7), with_error(3.2e9, 0.0)
-    ('61,360 ± 520', '54.1 ± 1.7', '3.2e+09 ± 0')
+    With more than ``plain_digits`` on either side of the point it is written as a power of ten.
     """
     digits = 1 - math.floor(math.log10(error)) if error > 0 else 99
-    if not (digits < _PLAIN_DIGITS and abs(value) < 10**_PLAIN_DIGITS):
+    if not (digits < plain_digits and abs(value) < 10**plain_digits):
         return f"{value:.4g} ± {error:.2g}"
     shown = max(digits, 0)
     return f"{round(value, digits):,.{shown}f} ± {round(error, digits):,.{shown}f}"
 
 
 def headers(task: str) -> list[str]:
-    """Return the titles of the table's columns.
-
-    Parameters
-    ----------
-    task : str
-
-    Returns
-    -------
-    list of str
-    """
+    """Return the titles of the table's columns."""
     if task == "classification":
         return ["model", "error, %", "log-loss", "keeps", "fit, s"]
     return ["model", "RMSE", "NLPD", "keeps", "fit, s"]
@@ -201,18 +151,7 @@ def run_evaluate(
     max_rows: int | None,
     seed: int,
 ) -> None:
-    """Compare our models with their rivals, and summarise.
-
-    Parameters
-    ----------
-    source : Source
-    terminal : Terminal
-    folds : int
-    models : str or None
-        Keys, separated by commas.
-    max_rows : int or None
-    seed : int
-    """
+    """Compare our models with their rivals, and summarise."""
     data = without_rare(read_data(source, terminal), folds, terminal)
     keys = USUAL if models is None else tuple(models.split(","))
     entered = contenders(data.task, keys, seed)

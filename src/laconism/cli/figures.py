@@ -9,20 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from ..inspection._draw import ASIDE, FIRST, SECOND
+
 # Placeholder colours, replaced by those of the page, which differ in light and dark mode.
 _INK = "#111111"
 _MUTED = "#777777"
 _ACCENT = "#1b6ca8"
-_SECOND = "#b5651d"
 _PAGE = {
     _INK: "var(--ink)",
     "#000000": "var(--ink)",
+    "#404040": "var(--ink)",
     "#ffffff": "var(--paper)",
     _MUTED: "var(--muted)",
     "#808080": "var(--muted)",
     "#595959": "var(--muted)",
     _ACCENT: "var(--accent)",
-    _SECOND: "var(--second)",
+    FIRST: "var(--accent)",
+    SECOND: "var(--second)",
+    ASIDE: "var(--muted)",
 }
 _STYLE = {
     "font.size": 9.5,
@@ -36,24 +40,18 @@ _STYLE = {
     "ytick.color": _MUTED,
     "ytick.labelcolor": _INK,
     "svg.hashsalt": "laconism",
+    "figure.figsize": (4.4, 3.3),  # inches; the text is legible at the width of a phone
 }
-# Inches; the text is legible at the width of a phone.
-_SIZE = (4.4, 3.3)
-# Bins of a calibration curve, points of a band, and the maximum number of points of a scatter plot.
-_CALIBRATION_BINS = 10
-_BAND_CORNERS = 25
-_MAX_DOTS = 1500
 
 
-def _figure(draw: Callable[[Any], None], label: str, rows: tuple[float, ...] = (1.0,)) -> str:
-    """Return an inline SVG; ``draw`` gets the axes, one above the other."""
+def _figure(draw: Callable[[Any], object], label: str) -> str:
+    """Return an inline SVG; ``draw`` gets the axes."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=_SIZE, layout="constrained")
-        axes = figure.subplots(len(rows), 1, sharex=True, height_ratios=rows, squeeze=False)[:, 0]
-        draw(axes if len(rows) > 1 else axes[0])
+        figure = Figure(layout="constrained")
+        draw(figure.subplots())
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
@@ -66,56 +64,26 @@ def _figure(draw: Callable[[Any], None], label: str, rows: tuple[float, ...] = (
 
 
 def calibration(probability: Any, happened: Any) -> tuple[str, float]:
-    """Return the calibration curve over a histogram, and the mean calibration error.
+    """Return the calibration curve over a histogram, and the mean calibration error."""
+    from ..inspection import CalibrationDisplay
 
-    Parameters
-    ----------
-    probability, happened : ndarrays of shape (n,)
-        Predicted probabilities, and whether the event occurred.
+    made: list[CalibrationDisplay] = []
 
-    Returns
-    -------
-    svg : str
-    distance : float
-    """
-    edges = np.linspace(0, 1, _CALIBRATION_BINS + 1)
-    bins = np.clip(np.digitize(probability, edges) - 1, 0, _CALIBRATION_BINS - 1)
-    counts = np.bincount(bins, minlength=_CALIBRATION_BINS)
-    used = counts > 0
-    said = np.bincount(bins, probability, _CALIBRATION_BINS)[used] / counts[used]
-    seen = np.bincount(bins, happened, _CALIBRATION_BINS)[used] / counts[used]
-    # Standard errors with one more success and failure, so that a bin of one row has a bar.
-    smooth = (seen * counts[used] + 1) / (counts[used] + 2)
-    se = np.sqrt(smooth * (1 - smooth) / counts[used])
+    def draw(ax: Any) -> None:
+        made.append(CalibrationDisplay.from_predictions(happened, probability, ax=ax))
+        made[0].ax_.set_ylabel("came to pass")
+        made[0].counts_ax_.set_xlabel("probability that was said")
 
-    def draw(axes: Any) -> None:
-        top, below = axes
-        top.plot([0, 1], [0, 1], color=_MUTED, lw=1, ls="--")
-        top.errorbar(said, seen, yerr=se, color=_ACCENT, marker="o", ms=4, lw=1.4, capsize=2)
-        top.set(ylabel="came to pass", ylim=(-0.03, 1.03), xlim=(-0.02, 1.02))
-        below.bar(
-            edges[:-1] + 0.5 / _CALIBRATION_BINS, counts, width=0.9 / _CALIBRATION_BINS, color=_ACCENT
-        )
-        below.set(xlabel="probability that was said", ylabel="rows")
-
-    distance = float(np.abs(said - seen) @ counts[used] / counts.sum())
-    return _figure(draw, "calibration curve with counts", (3.0, 1.0)), distance
+    svg, shown = _figure(draw, "calibration curve with counts"), made[0]
+    distance = np.nansum(np.abs(shown.predicted - shown.observed) * shown.counts) / shown.counts.sum()
+    return svg, float(distance)
 
 
-def predicted_against_true(mean: Any, std: Any, y: Any) -> str:
-    """Return predictions with bars of two standard deviations over the truth.
-
-    Parameters
-    ----------
-    mean, std, y : ndarrays of shape (n,)
-
-    Returns
-    -------
-    str
-    """
+def predicted_against_true(mean: Any, std: Any, y: Any, corners: int = 25) -> str:
+    """Return predictions with bars of two standard deviations over the truth."""
     rows = _some(len(y))
     # The band is averaged over neighbours, since deviations differ from row to row.
-    parts = np.array_split(np.argsort(mean), min(_BAND_CORNERS, len(mean)))
+    parts = np.array_split(np.argsort(mean), min(corners, len(mean)))
     centre = np.array([mean[part].mean() for part in parts])
     wide = 2 * np.array([std[part].mean() for part in parts])
     ends = np.array([min(mean.min(), y.min()), max(mean.max(), y.max())])
@@ -130,16 +98,7 @@ def predicted_against_true(mean: Any, std: Any, y: Any) -> str:
 
 
 def residuals(mean: Any, std: Any, y: Any) -> str:
-    """Return the residuals in units of the predicted standard deviation.
-
-    Parameters
-    ----------
-    mean, std, y : ndarrays of shape (n,)
-
-    Returns
-    -------
-    str
-    """
+    """Return the residuals in units of the predicted standard deviation."""
     rows = _some(len(y))
     z = (y - mean) / std
 
@@ -154,16 +113,7 @@ def residuals(mean: Any, std: Any, y: Any) -> str:
 
 
 def path(model: Any) -> str:
-    """Return the loss in nats over the number of kernels, for a Laconic model.
-
-    Parameters
-    ----------
-    model : LaconicClassifier or LaconicRegressor
-
-    Returns
-    -------
-    str
-    """
+    """Return the loss in nats over the number of kernels, for a Laconic model."""
     from matplotlib.ticker import MaxNLocator
 
     from ..inspection import ProjectionDisplay
@@ -175,36 +125,16 @@ def path(model: Any) -> str:
     return _figure(draw, "nats lost by the model of each size")
 
 
-def convergence(history: Any) -> str:
-    """Return objective and active columns over the iterations; the first output's.
+def convergence(model: Any) -> str:
+    """Return objective and active columns over the iterations."""
+    from ..inspection import ConvergenceDisplay
 
-    Parameters
-    ----------
-    history : list of Record
+    def draw(ax: Any) -> None:
+        ConvergenceDisplay.from_estimator(model, ax=ax)
 
-    Returns
-    -------
-    str
-    """
-    from matplotlib.ticker import MaxNLocator
-
-    first = [record for record in history if record.output == history[0].output]
-    steps = [record.iteration for record in first]
-
-    def draw(axes: Any) -> None:
-        top, below = axes
-        top.plot(steps, [r.objective for r in first], color=_ACCENT, marker="o", ms=3, lw=1.3)
-        top.set(ylabel="objective")
-        below.plot(steps, [r.active for r in first], color=_SECOND, marker="o", ms=3, lw=1.3)
-        below.set(xlabel="iteration", ylabel="active")
-        below.set_ylim(bottom=0)
-        below.xaxis.set_major_locator(MaxNLocator(integer=True))
-
-    return _figure(draw, "objective and active columns over the iterations", (1.6, 1.0))
+    return _figure(draw, "objective and active columns over the iterations")
 
 
-def _some(n: int) -> Any:
+def _some(n: int, most: int = 1500) -> Any:
     """Return all rows, or a random subset if there are too many."""
-    return (
-        np.arange(n) if n <= _MAX_DOTS else np.random.default_rng(0).choice(n, _MAX_DOTS, replace=False)
-    )
+    return np.arange(n) if n <= most else np.random.default_rng(0).choice(n, most, replace=False)

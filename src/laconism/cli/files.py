@@ -13,14 +13,7 @@ __all__ = ["check_writable", "write_whole"]
 
 
 def check_writable(out: str, *inputs: str) -> None:
-    """Raise if a file cannot be written, before the work begins.
-
-    Parameters
-    ----------
-    out : str
-    *inputs : str
-        Files that are read, which must not be overwritten.
-    """
+    """Raise before the work begins if a file cannot be written, or is one of those that are read."""
     if out in ("", "-"):
         raise UserError(f"--out needs the name of a file, got {out!r}.")
     path = Path(out)

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..inspection._draw import brief, by_output
 from .columns import columns_of, feature_names
 from .console import Terminal, listed, several
 from .predict import load_pipeline
 
-# Width of a bar in the terminal, and of a name before it.
-_BAR_CHARACTERS = 34
-_NAME_CHARACTERS = 28
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -22,35 +20,17 @@ class Bars:
     """Named numbers, to be drawn as bars."""
 
     title: str
-    names: list[str]
-    values: list[float]
+    items: list[tuple[str, float]]
     hidden: int = 0  # how many zeros are not listed
     signed: bool = True
 
-    def largest(self, top: int) -> Bars:
-        """Return the bars that are longest, longest first."""
-        order = np.argsort(-np.abs(self.values), kind="stable")[:top]
-        return Bars(
-            self.title,
-            [self.names[k] for k in order],
-            [self.values[k] for k in order],
-            self.hidden,
-            self.signed,
-        )
+    def largest(self, top: int) -> list[tuple[str, float]]:
+        """Return what has the longest bars, longest first."""
+        return sorted(self.items, key=lambda item: -abs(item[1]))[:top]
 
 
 def describe(pipeline: Any) -> list[str]:
-    """Return a description of a fitted pipeline, as sentences.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-        Of ``laconism fit``.
-
-    Returns
-    -------
-    list of str
-    """
+    """Return a description of a fitted pipeline, as sentences."""
     model, about = pipeline[-1], pipeline.table_
     numbers, categories = columns_of(pipeline[0])
     of = listed(model.classes_) if hasattr(model, "classes_") else "a number"
@@ -88,16 +68,7 @@ def _kept(model: Any, rows: int) -> str:
 
 
 def pictures(pipeline: Any) -> list[Bars]:
-    """Return what was kept as bars: weights of features or rows, scales, relevances of slices.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-
-    Returns
-    -------
-    list of Bars
-    """
+    """Return what was kept as bars: weights of features or rows, scales, relevances of slices."""
     model, features = pipeline[-1], feature_names(pipeline[0])
     if hasattr(model, "mode_relevance_"):
         return _modes(model, features)
@@ -109,8 +80,8 @@ def pictures(pipeline: Any) -> list[Bars]:
     if hasattr(model, "coef_"):
         what, names, weights = "weight of each feature, numbers standardised", features, model.coef_
     else:
-        what, names = "weight of each kernel, by its row", _rows(pipeline)
-        weights = model.dual_coef_
+        what, weights = "weight of each kernel, by its row", model.dual_coef_
+        names = [f"row {row}" for row in pipeline.table_["kept_rows"]]
     weights = np.atleast_2d(weights)
     for k, row in enumerate(weights):
         side = ""
@@ -120,10 +91,6 @@ def pictures(pipeline: Any) -> list[Bars]:
         # Of kernels only those are named that some class has kept.
         found.append(bars if hasattr(model, "coef_") else replace(bars, hidden=0))
     return found
-
-
-def _rows(pipeline: Any) -> list[str]:
-    return [f"row {row}" for row in pipeline.table_["kept_rows"]]
 
 
 def _modes(model: Any, features: list[str]) -> list[Bars]:
@@ -141,41 +108,19 @@ def _modes(model: Any, features: list[str]) -> list[Bars]:
 
 
 def _bars(title: str, names: list[str], values: Any, signed: bool = True) -> Bars:
-    kept = np.flatnonzero(values)
-    shown = [names[k] for k in kept]
-    return Bars(title, shown, [float(values[k]) for k in kept], len(names) - kept.size, signed)
+    kept = [(names[k], float(values[k])) for k in np.flatnonzero(values)]
+    return Bars(title, kept, len(names) - len(kept), signed)
 
 
 def path_of(model: Any) -> list[list[tuple[int, float]]]:
-    """Return for each output of a Laconic model the loss of each size; empty for other models.
-
-    Parameters
-    ----------
-    model : estimator
-
-    Returns
-    -------
-    list of lists of (size, nats)
-    """
+    """Return for each output of a Laconic model the loss of each size; empty for other models."""
     if not hasattr(model, "path_"):
         return []
-    outputs = 1 + max(point.output for point in model.path_)
-    return [
-        [(point.kernels, point.nats) for point in model.path_ if point.output == k]
-        for k in range(outputs)
-    ]
+    return [[(point.kernels, point.nats) for point in path] for path in by_output(model.path_)]
 
 
 def run_inspect(path: str, terminal: Terminal, *, top: int) -> None:
-    """Show what a model kept.
-
-    Parameters
-    ----------
-    path : str
-    terminal : Terminal
-    top : int
-        Most bars of each picture.
-    """
+    """Show what a model kept."""
     pipeline = load_pipeline(path)
     words, bars = describe(pipeline), pictures(pipeline)
     for word in words:
@@ -184,13 +129,12 @@ def run_inspect(path: str, terminal: Terminal, *, top: int) -> None:
         terminal.say()
         for line in draw(picture, top):
             terminal.say(line)
-    model = pipeline[-1]
-    for k, points in enumerate(path_of(model)):
+    model, paths = pipeline[-1], path_of(pipeline[-1])
+    for k, points in enumerate(paths):
         terminal.say()
-        name = f" for {model.classes_[k]}" if len(path_of(model)) > 1 else ""
+        name = f" for {model.classes_[k]}" if len(paths) > 1 else ""
         terminal.say(f"nats lost per observation by the model of each size{name}")
-        chosen = model.posteriors_[k].mean.size
-        terminal.say(_sizes(points, chosen))
+        terminal.say(_sizes(points, chosen=model.posteriors_[k].mean.size))
     terminal.finish(
         {
             "model": type(model).__name__,
@@ -201,11 +145,8 @@ def run_inspect(path: str, terminal: Terminal, *, top: int) -> None:
             "converged": bool(model.status_.converged),
             "status": str(model.status_),
             "words": words,
-            "bars": [
-                {"title": bar.title, "values": dict(zip(bar.names, bar.values, strict=True))}
-                for bar in bars
-            ],
-            "path": path_of(model),
+            "bars": [{"title": bar.title, "values": dict(bar.items)} for bar in bars],
+            "path": paths,
         }
     )
 
@@ -213,18 +154,9 @@ def run_inspect(path: str, terminal: Terminal, *, top: int) -> None:
 def draw(picture: Bars, top: int) -> list[str]:
     """Return a picture line by line.
 
-    Parameters
-    ----------
-    picture : Bars
-    top : int
-
-    Returns
-    -------
-    list of str
-
     Examples
     --------
-    >>> for line in draw(Bars("weights", ["age", "town = Bath"], [1.0, -0.5], hidden=3), 5):
+    >>> for line in draw(Bars("weights", [("age", 1.0), ("town = Bath", -0.5)], hidden=3), 5):
     ...     line.rstrip()
     'weights'
     '  age           +1     ██████████████████████████████████'
@@ -234,47 +166,31 @@ def draw(picture: Bars, top: int) -> list[str]:
     from rich.cells import cell_len  # letters of some scripts are two cells wide
 
     most = picture.largest(top)
+    if not most:
+        return [picture.title, "  nothing was kept"]
+    # A category may contain line breaks.
+    names = [brief(" ".join(name.split()), 28, 8) for name, _ in most]
+    numbers = [show(value, picture.signed) for _, value in most]
+    width, space = max(map(cell_len, names)), max(map(len, numbers))
     lines = [picture.title]
-    if not most.names:
-        return [*lines, "  nothing was kept"]
-    names = [_shorten(name) for name in most.names]
-    width, longest = max(map(cell_len, names)), max(abs(value) for value in most.values)
-    numbers = [show(value, most.signed) for value in most.values]
-    space = max(len(number) for number in numbers)
-    for name, number, value in zip(names, numbers, most.values, strict=True):
+    for name, number, (_, value) in zip(names, numbers, most, strict=True):
         padded = name + " " * (width - cell_len(name))
-        lines.append(f"  {padded}   {number:{space}}   {_bar(abs(value) / longest)}")
+        lines.append(f"  {padded}   {number:{space}}   {_bar(abs(value / most[0][1]))}")
     rest = []
-    if len(picture.names) > top:
-        rest.append(f"{len(picture.names) - top:,} smaller ones are not shown (--top)")
+    if len(picture.items) > top:
+        rest.append(f"{len(picture.items) - top:,} smaller ones are not shown (--top)")
     if picture.hidden:
         rest.append("1 other is zero" if picture.hidden == 1 else f"{picture.hidden:,} others are zero")
     return [*lines, f"  {'; '.join(rest)}"] if rest else lines
 
 
 def show(value: float, signed: bool) -> str:
-    """Return a number in three digits.
-
-    Parameters
-    ----------
-    value : float
-    signed : bool
-        Whether it may be negative, and a plus sign says that it is not.
-
-    Returns
-    -------
-    str
-    """
+    """Return a number in three digits; with ``signed`` a positive one has a plus sign."""
     return f"{value:+.3g}" if signed else f"{value:.3g}"
 
 
-def _shorten(name: str) -> str:
-    name = " ".join(name.split())  # a category may contain line breaks
-    return name if len(name) <= _NAME_CHARACTERS else f"{name[: _NAME_CHARACTERS - 9]}…{name[-8:]}"
-
-
-def _bar(part: float) -> str:
-    eighths = max(1, round(part * _BAR_CHARACTERS * 8))
+def _bar(part: float, width: int = 34) -> str:
+    eighths = max(1, round(part * width * 8))
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 

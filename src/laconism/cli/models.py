@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,35 +12,25 @@ import numpy as np
 from .columns import Plan, is_nested, make_preprocessing, time_of
 from .console import Terminal, UserError, listed, several
 
-MODELS = ("auto", "sparse", "rvm", "grid", "jcfo")
+_ESTIMATORS = {
+    "auto": "Laconic",
+    "sparse": "SparseBayes",
+    "rvm": "RVM",
+    "grid": "GridRVM",
+    "jcfo": "JCFO",
+}
+MODELS = tuple(_ESTIMATORS)
 KERNELS = ("rbf", "matern", "poly", "linear", "none")
 TASKS = ("auto", "classification", "regression")
 
 # Whole numbers with at most this many distinct values are classes.
 _MAX_INTEGER_CLASSES = 10
-# Largest whole number that is exact as a double; larger labels are kept as text.
-_LARGEST_CLASS = 2**53
 # Maximum number of classes of text.
 _MAX_TEXT_CLASSES = 100
-# Columns of the grid of features by rows: beyond it a fit takes minutes and gigabytes.
-_MAX_GRID_COLUMNS = 100_000
 
 
 def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
-    """Return the task, and the target as labels or as numbers; report the decision.
-
-    Parameters
-    ----------
-    target : pandas.Series
-        Without missing values.
-    task : {"auto", "classification", "regression"}
-    terminal : Terminal
-
-    Returns
-    -------
-    task : str
-    y : ndarray
-    """
+    """Return the task, and a complete target as labels or as numbers; report the decision."""
     import pandas as pd
     from pandas.api.types import is_bool_dtype
 
@@ -80,94 +71,54 @@ def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
         )
     if boolean:
         return task, target.to_numpy(dtype=bool)
-    # Larger labels stay text: 64 bits may not hold them.
-    if whole and numbers is not None and numbers.between(-_LARGEST_CLASS, _LARGEST_CLASS).all():
+    # Labels that are not exact as doubles stay text.
+    if whole and numbers is not None and numbers.between(-(2**53), 2**53).all():
         return task, numbers.to_numpy(dtype=np.int64)
     return task, np.array([str(value) for value in target])
 
 
-def make_model(
-    model: str,
-    task: str,
-    *,
-    kernel: str | None = None,
-    grid_shape: str | None = None,
-    seed: int = 0,
-    settings: Sequence[str] = (),
-    callbacks: Any = None,
-) -> Any:
-    """Return an estimator of ours.
+@dataclass(frozen=True)
+class Choice:
+    """A model of ours, and its ``settings`` such as ``gamma=0.5``."""
 
-    Parameters
-    ----------
-    model : {"auto", "sparse", "rvm", "grid", "jcfo"}
-    task : {"classification", "regression"}
-    kernel : str or None
-        Name of the kernel; ``None`` is the default of the model.
-    grid_shape : str or None
-        Shape of a grid model, such as ``"8x8"``.
-    seed : int
-        Seed of random choices.
-    settings : sequence of str
-        Parameters of the estimator as ``name=value``.
-    callbacks : object
-        Callbacks of the estimator.
+    model: str
+    kernel: str | None = None
+    grid_shape: str | None = None
+    settings: Sequence[str] = ()
+    seed: int = 0
 
-    Returns
-    -------
-    estimator
+    def make(self, task: str) -> Any:
+        """Return the estimator."""
+        import laconism as estimators
 
-    Examples
-    --------
-    >>> make_model("rvm", "regression", settings=["gamma=0.5"])
-    RVMRegressor(gamma=0.5)
-    """
-    import laconism as estimators
+        kind = "Classifier" if task == "classification" else "Regressor"
+        name = _ESTIMATORS[self.model]
+        made = getattr(estimators, f"{name}{kind}")(**self._parameters())
+        return made.set_params(**dict(_parse_setting(text, made) for text in self.settings))
 
-    kind = "Classifier" if task == "classification" else "Regressor"
-    choice: dict[str, Any] = {} if kernel is None else {"kernel": None if kernel == "none" else kernel}
-    if grid_shape is not None and model != "grid":
-        raise UserError("--grid-shape is for --model grid.")
-    made: Any
-    if model == "grid":
-        if kernel is not None:
-            raise UserError("--model grid has no --kernel: it takes --grid-shape, or makes its own.")
-        if grid_shape is None:
-            choice = {"basis": "per_feature_rbf", "combine": "sum"}
-        else:
-            choice = {"grid_shape": parse_grid(grid_shape)}
-        made = getattr(estimators, f"GridRVM{kind}")(**choice)
-    elif model == "jcfo":
-        from ..jcfo import estimators as jcfo
-
-        if kernel not in (None, "rbf", "poly", "linear"):
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters that follow from the kernel and the shape of a grid."""
+        if self.grid_shape is not None and self.model != "grid":
+            raise UserError("--grid-shape is for --model grid.")
+        if self.model == "grid":
+            if self.kernel is not None:
+                raise UserError("--model grid has no --kernel: it takes --grid-shape, or makes its own.")
+            if self.grid_shape is None:
+                return {"basis": "per_feature_rbf", "combine": "sum"}
+            return {"grid_shape": _parse_grid(self.grid_shape)}
+        chosen = (
+            {} if self.kernel is None else {"kernel": None if self.kernel == "none" else self.kernel}
+        )
+        if self.model != "jcfo":
+            return chosen
+        if self.kernel not in (None, "rbf", "poly", "linear"):
             raise UserError(
-                f"--model jcfo scales features inside a kernel: rbf, poly or linear, not {kernel}."
+                f"--model jcfo scales features inside a kernel: rbf, poly or linear, not {self.kernel}."
             )
-        made = getattr(jcfo, f"JCFO{kind}")(**choice, random_state=seed)
-    else:
-        names = {"auto": "Laconic", "sparse": "SparseBayes", "rvm": "RVM"}
-        made = getattr(estimators, f"{names[model]}{kind}")(**choice)
-    made.set_params(**dict(_parse_setting(text, made) for text in settings))
-    return made.set_params(callbacks=callbacks)
+        return {**chosen, "random_state": self.seed}
 
 
-def parse_grid(text: str) -> tuple[int, ...]:
-    """Return the shape of a grid.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    tuple of int
-
-    Examples
-    --------
-    >>> parse_grid("8x8")
-    (8, 8)
-    """
+def _parse_grid(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(size) for size in text.lower().split("x"))
     except ValueError:
@@ -178,9 +129,10 @@ def _parse_setting(text: str, estimator: Any) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise UserError(f"--set needs name=value, got {text!r}.")
-    if name not in estimator.get_params(deep=False):
-        known = listed(sorted(set(estimator.get_params(deep=False)) - {"callbacks"}), most=30)
-        raise UserError(f"{type(estimator).__name__} has no setting {name!r}; it has {known}.")
+    known = set(estimator.get_params(deep=False)) - {"callbacks"}
+    if name not in known:
+        names = listed(sorted(known), most=30)
+        raise UserError(f"{type(estimator).__name__} has no setting {name!r}; it has {names}.")
     try:
         return name, json.loads(value)
     except json.JSONDecodeError:
@@ -188,58 +140,23 @@ def _parse_setting(text: str, estimator: Any) -> tuple[str, Any]:
 
 
 def make_pipeline(plan: Plan, estimator: Any) -> Any:
-    """Return preprocessing and estimator as one.
-
-    Parameters
-    ----------
-    plan : Plan
-    estimator : estimator
-
-    Returns
-    -------
-    Pipeline
-    """
+    """Return preprocessing and estimator as one."""
     from sklearn.pipeline import Pipeline
 
     return Pipeline([("columns", make_preprocessing(plan)), ("model", estimator)])
 
 
-def check_size(estimator: Any, rows: int, columns: int) -> None:
-    """Refuse what would not end.
-
-    Parameters
-    ----------
-    estimator : estimator
-    rows, columns : int
-    """
-    if getattr(estimator, "basis", None) == "per_feature_rbf" and rows * columns > _MAX_GRID_COLUMNS:
+def check_size(estimator: Any, rows: int, columns: int, most: int = 100_000) -> None:
+    """Refuse a grid of features by rows with so many columns that it takes minutes and gigabytes."""
+    if getattr(estimator, "basis", None) == "per_feature_rbf" and rows * columns > most:
         raise UserError(
             f"A grid of {columns:,} features by {rows:,} rows is too large: give --max-rows "
-            f"{max(_MAX_GRID_COLUMNS // columns, 1):,}, a --grid-shape, or another --model."
+            f"{max(most // columns, 1):,}, a --grid-shape, or another --model."
         )
 
 
 def sample_rows(n: int, most: int | None, y: Any, task: str, seed: int) -> Any:
-    """Return the rows to work on: all, or a draw that keeps the classes' shares.
-
-    Parameters
-    ----------
-    n : int
-    most : int or None
-    y : ndarray
-    task : str
-    seed : int
-
-    Returns
-    -------
-    ndarray of int
-
-    Examples
-    --------
-    >>> y = np.array([0] * 600 + [1] * 399 + [2])
-    >>> np.bincount(y[sample_rows(1000, 100, y, "classification", 0)])
-    array([59, 40,  1])
-    """
+    """Return the rows to work on: all, or a draw that keeps the classes' shares."""
     if most is None or n <= most:
         return np.arange(n)
     order = np.random.default_rng(seed).permutation(n)

@@ -16,14 +16,6 @@ _STYLES = ((",", "."), (".", ","), (_NARROW, "."), (_NARROW, ","))
 def read_numerals(column: Any) -> Any:
     """Return a column of text as numbers, or ``None`` if not every entry is written as one.
 
-    Parameters
-    ----------
-    column : pandas.Series
-
-    Returns
-    -------
-    pandas.Series or None
-
     Examples
     --------
     >>> import pandas as pd

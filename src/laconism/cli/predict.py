@@ -19,16 +19,7 @@ from .tables import read_table
 
 
 def load_pipeline(path: str) -> Any:
-    """Return a pipeline that ``laconism fit`` saved, or raise.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    Pipeline
-    """
+    """Return a pipeline that ``laconism fit`` saved, or raise."""
     from sklearn.pipeline import Pipeline
 
     if not Path(path).exists():
@@ -48,20 +39,7 @@ def load_pipeline(path: str) -> Any:
 def run_predict(
     model: str, path: str, out: str | None, terminal: Terminal, *, missing: Sequence[str]
 ) -> None:
-    """Predict the rows of a table and write the predictions in their order.
-
-    Parameters
-    ----------
-    model : str
-        A file that ``laconism fit`` wrote.
-    path : str
-        The table.
-    out : str or None
-        The file to write; ``None`` is stdout.
-    terminal : Terminal
-    missing : sequence of str
-        More ways to write a missing value.
-    """
+    """Predict the rows of a table and write the predictions in their order."""
     out = None if out == "-" else out
     if out is not None:
         _check_format(out)

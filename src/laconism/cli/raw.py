@@ -49,25 +49,10 @@ _MARKS = (
     (b"\xfe\xff", "utf-16"),
     (b"\xef\xbb\xbf", "utf-8-sig"),
 )
-# Bytes that occur in binary data only.
-_HEAD_BYTES = 1 << 16
 
 
 def read_bytes(path: str, name: str) -> bytes:
-    """Return the content of a file, decompressed.
-
-    Parameters
-    ----------
-    path : str
-        ``"-"`` is stdin.
-    name : str
-        What the file is called in a sentence.
-
-    Returns
-    -------
-    bytes
-        Content that may be a table.
-    """
+    """Return the decompressed content of a file (``"-"`` is stdin), called ``name`` in messages."""
     raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     for mark, how, unpack in _PACKED:
         if raw.startswith(mark):
@@ -76,9 +61,9 @@ def read_bytes(path: str, name: str) -> bytes:
             except _DAMAGED:
                 raise UserError(f"{name}: the {how} file is damaged or locked.") from None
             break
-    if not raw.strip():
+    start = raw.lstrip()[:16].lower()
+    if not start:
         raise UserError(f"{name} is empty.")
-    start = raw[:_HEAD_BYTES].lstrip().lower()
     for mark, what in _NO_TABLES:
         if start.startswith(mark.lower()):
             raise UserError(f"{name} is {what}, not a table: save it as CSV.")
@@ -103,22 +88,9 @@ def _is_json(raw: bytes) -> bool:
 
 
 def encoding_of(raw: bytes, name: str, terminal: Terminal) -> str:
-    """Return the encoding of a text, or raise if the bytes are not text.
-
-    Parameters
-    ----------
-    raw : bytes
-    name : str
-        What the file is called in a sentence.
-    terminal : Terminal
-        Gets a note if the encoding was guessed.
-
-    Returns
-    -------
-    str
-    """
+    """Return the encoding of a text, or raise if the bytes are not text."""
     encoding = next((encoding for mark, encoding in _MARKS if raw.startswith(mark)), "utf-8")
-    if encoding.startswith("utf-8") and b"\0" in raw[:_HEAD_BYTES]:
+    if encoding.startswith("utf-8") and b"\0" in raw:
         raise UserError(f"{name} is not a table: it holds binary data.")
     try:
         raw.decode(encoding)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -17,62 +18,33 @@ from .console import Terminal, UserError, several
 from .data import Data, Source, read_data
 from .evaluate import advise, as_records, cells, headers
 from .files import check_writable, write_whole
-from .fit import fit_pipeline, kept_rows
+from .fit import fit_pipeline
 from .inspect import Bars, describe, path_of, pictures, show
-from .models import make_model, sample_rows
+from .models import Choice, sample_rows
 from .rivals import USUAL, contenders
-
-# Maximum number of bars of a figure, rows of a table, classes of a confusion matrix.
-_MAX_BARS = 15
-_MAX_TABLE_ROWS = 10
-_MAX_CONFUSION_CLASSES = 12
-_MAX_TABLE_COLUMNS = 6
-# Permutation importance: maximum number of columns, and of rows of each fold.
-_SHUFFLED_COLUMNS = 100
-_SHUFFLED_ROWS = 500
 
 
 def run_report(
     source: Source,
+    choice: Choice,
     out: str,
     terminal: Terminal,
     *,
-    model: str,
-    kernel: str | None,
-    grid_shape: str | None,
-    settings: Sequence[str],
     folds: int,
     models: str | None,
     max_rows: int | None,
-    seed: int,
 ) -> None:
-    """Compare, fit, and write the page.
-
-    Parameters
-    ----------
-    source : Source
-    out : str
-        The file to write.
-    terminal : Terminal
-    model, kernel, grid_shape, settings, seed
-        As in :func:`~laconism.cli.models.make_model`.
-    folds, models, max_rows
-        As in :func:`~laconism.cli.evaluate.run_evaluate`.
-    """
+    """Compare, fit, and write the page."""
     check_writable(out, source.path)
-    data = without_rare(read_data(source, terminal, as_grid=grid_shape is not None), folds, terminal)
-
-    def make() -> Any:
-        return make_model(
-            model, data.task, kernel=kernel, grid_shape=grid_shape, seed=seed, settings=settings
-        )
-
+    as_grid = choice.grid_shape is not None
+    data = without_rare(read_data(source, terminal, as_grid=as_grid), folds, terminal)
+    model, seed, make = choice.model, choice.seed, partial(choice.make, data.task)
     kernels = getattr(make(), "kernel", None) is not None  # raises before the work begins
     kind, capped = "kernels" if kernels else "features", kernels or model == "grid"
     keys = USUAL if models is None else tuple(models.split(","))
-    entered = contenders(data.task, (*keys, model), seed)
     entered = [
-        replace(one, make=make, kind=kind, capped=capped) if one.key == model else one for one in entered
+        replace(one, make=make, kind=kind, capped=capped) if one.key == model else one
+        for one in contenders(data.task, (*keys, model), seed)
     ]
     entered.sort(key=lambda one: one.key != model)
     results = compare(data, entered, terminal, folds=folds, max_rows=max_rows, seed=seed, keep=model)
@@ -80,19 +52,12 @@ def run_report(
         raise UserError("The model of the report could not be fitted.")
     mine = results[0]
     rows = sample_rows(len(data.y), mine.contender.max_rows(max_rows), data.y, data.task, seed)
-    pipeline = fit_pipeline(data, make(), rows, terminal)
-    pipeline.table_ = {
-        "target": source.target,
-        "task": data.task,
-        "rows": len(rows),
-        "left_out": sorted(data.plan.left_out),
-        "kept_rows": kept_rows(data, pipeline[-1], rows),
-    }
+    pipeline = fit_pipeline(data, make(), rows, source.target, terminal)
     shuffled = importance(data, mine, terminal, seed)
     advice = advise(results, data.task)
     page = Template(files(__package__).joinpath("page.html").read_text(encoding="utf-8")).substitute(
         generator="laconism",
-        title=escape(f"{source.target} in {'stdin' if source.path == '-' else source.path}"),
+        title=escape(f"{source.target} in {source.name}"),
         subtitle=escape(
             f"{several(len(data.y), 'row')}, {several(len(data.plan.used), 'column')} used; {data.task} "
             f"with {type(pipeline[-1]).__name__}, {folds}-fold cross-validation. Errors are of rows "
@@ -108,31 +73,28 @@ def run_report(
     terminal.finish({"out": out, "models": as_records(results, data.task), "advice": advice})
 
 
-def importance(data: Data, mine: Result, terminal: Terminal, seed: int) -> Bars | None:
+def importance(
+    data: Data,
+    mine: Result,
+    terminal: Terminal,
+    seed: int,
+    *,
+    max_columns: int = 100,
+    max_rows: int = 500,
+) -> Bars | None:
     """Return the permutation importance of each column on left-out rows, in nats per row.
 
-    Parameters
-    ----------
-    data : Data
-    mine : Result
-        With its fitted pipelines.
-    terminal : Terminal
-    seed : int
-
-    Returns
-    -------
-    Bars or None
-        ``None`` if there are too many columns.
+    ``None`` if there are too many columns. At most ``max_rows`` of each fold are used.
     """
     names = data.plan.used
-    if len(names) > _SHUFFLED_COLUMNS:
+    if len(names) > max_columns:
         return None
     rng = np.random.default_rng(seed)
     missed = np.zeros(len(names))
     with terminal.progress("shuffling", total=len(names)) as step:
         parts = []
         for pipeline, test in mine.fitted:
-            rows = rng.permutation(test)[:_SHUFFLED_ROWS]
+            rows = rng.permutation(test)[:max_rows]
             parts.append((pipeline, data.table.iloc[rows], data.y[rows]))
         whole = [_nats(pipeline, table, y) for pipeline, table, y in parts]
         for k, name in enumerate(names):
@@ -142,7 +104,7 @@ def importance(data: Data, mine: Result, terminal: Terminal, seed: int) -> Bars 
                 missed[k] += (_nats(pipeline, mixed, y) - before) / len(parts)
             step(name)
     title = "nats per row lost on unseen rows when a column is shuffled"
-    return Bars(title, list(names), [float(value) for value in missed])
+    return Bars(title, list(zip(names, missed.tolist(), strict=True)))
 
 
 def _nats(pipeline: Any, table: Any, y: Any) -> float:
@@ -162,7 +124,8 @@ def _nats(pipeline: Any, table: Any, y: Any) -> float:
 def _cards(mine: Result, pipeline: Any, data: Data) -> str:
     _, error, nats, _, _ = cells(mine, data.task)
     first, second = headers(data.task)[1:3]
-    kept = several(mine.contender.kept(pipeline[-1]) or 0, mine.contender.counted(pipeline[-1])[:-1])
+    count = mine.contender.kept(pipeline[-1], pipeline.table_["rows"])
+    kept = several(count, mine.contender.counted(pipeline[-1])[:-1])
     pairs = [(error, first), (nats, second), (kept, "kept by the model of all rows")]
     if data.task == "regression":
         explained = 1 - float(np.mean(mine.loss)) / float(np.var(data.y))
@@ -174,7 +137,9 @@ def _sections(
     data: Data, results: list[Result], pipeline: Any, shuffled: Bars | None, terminal: Terminal
 ) -> list[str]:
     mine, model = results[0], pipeline[-1]
-    found = [_section("Errors", _error_bars(results, data.task) + _table(results, data.task), wide=True)]
+    found = [
+        _section("Errors", _error_bars(results, data.task) + _comparison(results, data.task), wide=True)
+    ]
     if data.task == "classification":
         found += [
             _calibration(data, mine, pipeline.table_["target"]),
@@ -196,7 +161,7 @@ def _sections(
         found.append(_section(f"From few {kind} to many", _drawn(figures.path(model), caption)))
     else:
         caption = "The objective at each iteration, and the columns that are still in."
-        drawn = _drawn(figures.convergence(model.history_), caption)
+        drawn = _drawn(figures.convergence(model), caption)
         found.append(_section("How the fit went", f"<p>{escape(str(model.status_))}</p>{drawn}"))
     if pipeline.table_["kept_rows"]:
         found.append(_section("Rows that carry the kernels", _kept_rows(data, pipeline)))
@@ -215,19 +180,28 @@ def _drawn(svg: str, caption: str) -> str:
     return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def _table(results: list[Result], task: str) -> str:
-    head = "".join(f"<th>{escape(header)}</th>" for header in headers(task))
-    body = ""
-    for result in results:
-        kind = ' class="ours"' if result.contender.ours else ""
-        body += f"<tr{kind}>" + "".join(f"<td>{escape(c)}</td>" for c in cells(result, task)) + "</tr>"
+def _table(head: Iterable[str], rows: Iterable[str], note: str, kind: str = "") -> str:
+    """Return a table with titles, rows that are HTML already, and a note below."""
+    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+    return (
+        f'<div class="scroll"><table{kind}><thead><tr>{titles}</tr></thead>'
+        f'<tbody>{"".join(rows)}</tbody></table></div><p class="quiet">{escape(note)}</p>'
+    )
+
+
+def _row(texts: Iterable[str], kind: str = "", cells: str = "") -> str:
+    """Return a row of a table: texts, then cells that are HTML already."""
+    return f"<tr{kind}>{''.join(f'<td>{escape(text)}</td>' for text in texts)}{cells}</tr>"
+
+
+def _comparison(results: list[Result], task: str) -> str:
+    rows = [
+        _row(cells(result, task), ' class="ours"' if result.contender.ours else "") for result in results
+    ]
     note = (
         "± one standard error over the rows; seconds are of one fit, preprocessing and tuning included."
     )
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-        f'<p class="quiet">{note}</p>'
-    )
+    return _table(headers(task), rows, note)
 
 
 def _error_bars(results: list[Result], task: str) -> str:
@@ -246,18 +220,17 @@ def _error_bars(results: list[Result], task: str) -> str:
     return f'<p class="quiet">{unit}, ± one standard error</p><div class="bars">{rows}</div>'
 
 
-def _bars(picture: Bars) -> str:
-    most = picture.largest(_MAX_BARS)
-    if not most.names:
+def _bars(picture: Bars, max_bars: int = 15) -> str:
+    most = picture.largest(max_bars)
+    if not most:
         return f'<p class="quiet">{escape(picture.title)}: nothing was kept.</p>'
-    longest = max(abs(value) for value in most.values) or 1.0
+    longest = abs(most[0][1]) or 1.0
     rows = ""
-    for name, value in zip(most.names, most.values, strict=True):
+    for name, value in most:
         kind = ' class="minus"' if value < 0 else ""
         track = f'<i{kind} style="width:{100 * abs(value) / longest:.2f}%"></i>'
         rows += _bar_row(name, track, show(value, picture.signed))
-    hidden = len(picture.names) - len(most.names)
-    more = f", the {len(most.names)} largest of {len(picture.names):,}" if hidden else ""
+    more = f", the {len(most)} largest of {len(picture.items):,}" if picture.items[max_bars:] else ""
     return f'<p class="quiet">{escape(picture.title + more)}</p><div class="bars">{rows}</div>'
 
 
@@ -278,74 +251,60 @@ def _calibration(data: Data, mine: Result, target: str) -> str:
     svg, distance = figures.calibration(said, seen.astype(float))
     caption = (
         f"{what} of unseen rows, and how often it was so: on the dashed line what is said comes to "
-        f"pass. The mean distance from it is {distance:.3f}. Whiskers are standard errors."
+        f"pass. The mean distance from it is {distance:.3f}. Whiskers are 95% intervals."
     )
     return _section("Calibration", _drawn(svg, caption[:1].upper() + caption[1:]))
 
 
-def _confusion(data: Data, mine: Result) -> str:
+def _confusion(data: Data, mine: Result, max_classes: int = 12) -> str:
     classes, counts = np.unique(data.y, return_counts=True)
-    shown = np.sort(np.argsort(-counts, kind="stable")[:_MAX_CONFUSION_CLASSES])
-    head = "".join(f"<th>{escape(str(classes[k]))}</th>" for k in shown)
-    body = ""
+    shown = np.sort(np.argsort(-counts, kind="stable")[:max_classes])
+    rows = []
     for k in shown:
         inside = mine.labels[data.y == classes[k]]
-        row = ""
-        for j in shown:
-            count = int((inside == classes[j]).sum())
-            share = 70 * count / max(len(inside), 1)
-            row += f'<td class="cell" style="--share:{share:.0f}%">{count:,}</td>'
-        body += f"<tr><td>{escape(str(classes[k]))}</td>{row}</tr>"
+        found = [int((inside == classes[j]).sum()) for j in shown]
+        shares = [70 * count / len(inside) for count in found]
+        pairs = zip(found, shares, strict=True)
+        shaded = (f'<td class="cell" style="--share:{share:.0f}%">{n:,}</td>' for n, share in pairs)
+        rows.append(_row([str(classes[k])], cells="".join(shaded)))
     note = "Rows are true classes, columns predicted ones; shades are shares of a row."
     if len(shown) < len(classes):
         note += f" Shown are the {len(shown)} most frequent of {len(classes)} classes."
-    return (
-        '<div class="scroll"><table class="confusion"><thead><tr><th>true</th>'
-        f'{head}</tr></thead><tbody>{body}</tbody></table></div><p class="quiet">{note}</p>'
-    )
+    return _table(["true", *map(str, classes[shown])], rows, note, ' class="confusion"')
 
 
 def _regression(data: Data, mine: Result) -> list[str]:
-    mean, std = mine.predictions[:, 0], mine.predictions[:, 1]
+    mean, std = mine.predictions.T
     inside = [float(np.mean(np.abs(data.y - mean) <= width * std)) for width in (1.0, 1.96)]
     coverage = (
         f"{inside[0]:.0%} of the rows lie within one said deviation (68% would be right), "
         f"{inside[1]:.0%} within 1.96 (95%)."
     )
+    units = (
+        "In units of the deviation that was said: two thirds between -1 and 1, few beyond the dashed "
+        "lines."
+    )
+    drawn = figures.predicted_against_true(mean, std, data.y), figures.residuals(mean, std, data.y)
     return [
-        _section(
-            "Predicted and true", _drawn(figures.predicted_against_true(mean, std, data.y), coverage)
-        ),
-        _section(
-            "Residuals",
-            _drawn(
-                figures.residuals(mean, std, data.y),
-                "In units of the deviation that was said: two thirds between -1 and 1, few beyond the "
-                "dashed lines.",
-            ),
-        ),
+        _section("Predicted and true", _drawn(drawn[0], coverage)),
+        _section("Residuals", _drawn(drawn[1], units)),
     ]
 
 
-def _kept_rows(data: Data, pipeline: Any) -> str:
+def _kept_rows(data: Data, pipeline: Any, max_rows: int = 10, max_columns: int = 6) -> str:
     """Return the rows with the largest weights, as they stand in the table."""
     rows = np.array(pipeline.table_["kept_rows"])
     weights = np.abs(np.atleast_2d(pipeline[-1].dual_coef_)).max(axis=0)
-    order = np.argsort(-weights, kind="stable")[:_MAX_TABLE_ROWS]
-    columns = data.plan.used[:_MAX_TABLE_COLUMNS]
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("row", *columns, pipeline.table_["target"]))
-    body = ""
-    for k in order:
-        place = data.table.index.get_loc(rows[k] - 1)
-        values = [data.table[name].iloc[place] for name in columns]
-        texts = [f"{rows[k]}", *(_cell(value) for value in values), _cell(data.y[place])]
-        body += "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in texts) + "</tr>"
+    largest = rows[np.argsort(-weights, kind="stable")[:max_rows]]
+    columns = data.plan.used[:max_columns]
+    places = data.table.index.get_indexer(largest - 1)
+    shown = data.table[columns].iloc[places].assign(**{"": data.y[places]}).itertuples(index=False)
+    body = [_row([str(row), *map(_cell, values)]) for row, values in zip(largest, shown, strict=True)]
     more = f" of {len(data.plan.used):,}" if len(columns) < len(data.plan.used) else ""
-    note = f"The {len(order)} largest weights of {len(rows):,}; the first {len(columns)}{more} columns."
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-        f'<p class="quiet">{note}</p>'
+    note = (
+        f"The {len(largest)} largest weights of {len(rows):,}; the first {len(columns)}{more} columns."
     )
+    return _table(["row", *columns, pipeline.table_["target"]], body, note)
 
 
 def _cell(value: Any) -> str:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .models import make_model, sample_rows
+from .models import MODELS, Choice, sample_rows
 
-NAMES = ("auto", "sparse", "rvm", "grid", "jcfo", "svc", "gp", "linear", "baseline")
+NAMES = (*MODELS, "svc", "gp", "linear", "baseline")
 # The models by default; grid and JCFO are for special data.
 USUAL = ("auto", "sparse", "rvm", "svc", "gp", "linear", "baseline")
 # Default maximum of training rows for kernel machines, to bound the time of a comparison.
 KERNEL_ROWS = 2_000
-# Beyond this many rows a Gaussian process takes minutes.
-_MAX_PROCESS_ROWS = 2_000
 # Rows and folds for the tuning of rivals.
 _TUNING_ROWS = 1_000
 _TUNING_FOLDS = 3
-_COSTS = [0.1, 1.0, 10.0, 100.0]
-# Around scikit-learn's gamma="scale".
-_GAMMAS = np.array([0.25, 1.0, 4.0])
 
 
 @dataclass(frozen=True)
@@ -32,8 +28,7 @@ class Contender:
     key: str
     title: str
     make: Callable[[], Any]
-    kept: Callable[[Any], int | None]
-    kind: str  # what is counted: kernels, features, rows
+    kind: str  # what is counted: kernels, features, all rows, nothing
     ours: bool = False
     capped: bool = False  # whether it is trained on KERNEL_ROWS at the most
     most: int | None = None  # rows beyond which it is left out
@@ -46,161 +41,127 @@ class Contender:
         """Return what a fitted model keeps: kernels, or features if it has chosen those."""
         return "features" if self.kind == "kernels" and hasattr(model, "coef_") else self.kind
 
+    def kept(self, model: Any, rows: int) -> int:
+        """Return how many of these a model that was fitted to so many rows keeps."""
+        if self.kind in ("nothing", "all rows"):
+            return rows if self.kind == "all rows" else 0
+        if self.ours:
+            return int(model.get_support().sum() if self.key == "grid" else model.n_relevant_)
+        machine = getattr(model, "machine_", model)
+        if self.kind == "kernels":
+            return int(np.sum(machine.n_support_))
+        return int(np.any(np.atleast_2d(machine.coef_) != 0, axis=0).sum())
+
 
 def contenders(task: str, keys: tuple[str, ...], seed: int) -> list[Contender]:
-    """Return the models to compare.
+    """Return the models to compare, of those in ``NAMES``."""
+    ours = [
+        Contender(
+            key,
+            "laconism" if key == "auto" else f"laconism {key}",
+            partial(Choice(key).make, task),
+            "features" if key in ("sparse", "grid") else "kernels",
+            ours=True,
+            capped=key != "sparse",
+        )
+        for key in MODELS
+    ]
+    rivals = (_rival_classifiers if task == "classification" else _rival_regressors)(seed)
+    return [contender for contender in (*ours, *rivals) if contender.key in keys]
 
-    Parameters
-    ----------
-    task : {"classification", "regression"}
-    keys : tuple of str
-        Of ``NAMES``.
-    seed : int
 
-    Returns
-    -------
-    list of Contender
+def _rival_classifiers(seed: int) -> list[Contender]:
+    from sklearn.dummy import DummyClassifier
+    from sklearn.gaussian_process import GaussianProcessClassifier
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import SVC
 
-    Examples
-    --------
-    >>> [contender.title for contender in contenders("regression", ("auto", "linear"), 0)]
-    ['laconism', 'ridge']
+    costs = [0.1, 1.0, 10.0, 100.0]
+    svc = partial(Tuned, SVC(), {"C": costs}, "accuracy", seed)
+    logistic = LogisticRegression(max_iter=1000)
+    linear = partial(Tuned, logistic, {"C": [0.001, 0.01, *costs]}, "neg_log_loss", seed)
+    # With a variance beyond 1e3 scikit-learn's approximation can break down.
+    kernel = ConstantKernel(1.0, (1e-2, 1e3)) * RBF(3.0, (1e-2, 1e3))
+    process = partial(GaussianProcessClassifier, kernel)
+    return [
+        Contender("svc", "SVC (tuned)", svc, "kernels", capped=True),
+        Contender("gp", "Gaussian process", process, "all rows", most=KERNEL_ROWS),
+        Contender("linear", "logistic (tuned)", linear, "features"),
+        Contender("baseline", "majority", DummyClassifier, "nothing"),
+    ]
+
+
+def _rival_regressors(seed: int) -> list[Contender]:
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+    from sklearn.linear_model import BayesianRidge
+    from sklearn.svm import SVR
+
+    svr = partial(Tuned, SVR(), {"C": [0.1, 1.0, 10.0, 100.0]}, "neg_mean_squared_error", seed)
+    kernel = ConstantKernel(1.0, (1e-2, 1e3)) * RBF(3.0, (1e-2, 1e3)) + WhiteKernel(0.1, (1e-6, 1e1))
+    process = partial(GaussianProcessRegressor, kernel, normalize_y=True)
+    return [
+        Contender("svc", "SVR (tuned)", svr, "kernels", capped=True),
+        Contender("gp", "Gaussian process", process, "all rows", most=KERNEL_ROWS),
+        Contender("linear", "ridge", BayesianRidge, "features"),
+        Contender("baseline", "mean", MeanRegressor, "nothing"),
+    ]
+
+
+class Tuned:
+    """A model whose settings are the best of a grid on a sample of the rows.
+
+    Kernels get widths around scikit-learn's default, targets of a regression are standardised, and
+    probabilities of a support vector machine are calibrated as scikit-learn recommends.
     """
-    classes = task == "classification"
-    found = {
-        "auto": _ours("auto", task, "laconism", "kernels"),
-        "sparse": _ours("sparse", task, "laconism sparse", "features"),
-        "rvm": _ours("rvm", task, "laconism rvm", "kernels"),
-        "grid": _ours("grid", task, "laconism grid", "features"),
-        "jcfo": _ours("jcfo", task, "laconism jcfo", "kernels"),
-        "svc": Contender(
-            "svc",
-            "SVC (tuned)" if classes else "SVR (tuned)",
-            lambda: (TunedSVC if classes else TunedSVR)(seed),
-            lambda model: int(np.sum(model.machine_.n_support_)),
-            "kernels",
-            capped=True,
-        ),
-        "gp": Contender(
-            "gp",
-            "Gaussian process",
-            _process if classes else _process_regressor,
-            lambda model: None,
-            "all rows",
-            most=_MAX_PROCESS_ROWS,
-        ),
-        "linear": Contender(
-            "linear",
-            "logistic (tuned)" if classes else "ridge",
-            (lambda: TunedLogistic(seed)) if classes else _ridge,
-            lambda model: int(np.any(np.atleast_2d(model.coef_) != 0, axis=0).sum()),
-            "features",
-        ),
-        "baseline": Contender(
-            "baseline",
-            "majority" if classes else "mean",
-            _majority if classes else _mean,
-            lambda model: 0,
-            "nothing",
-        ),
-    }
-    return [found[key] for key in NAMES if key in keys]
 
-
-def _ours(key: str, task: str, title: str, kind: str) -> Contender:
-    def kept(model: Any) -> int:
-        if key == "grid":
-            return int(model.get_support().sum())
-        return int(model.n_relevant_)
-
-    return Contender(
-        key, title, lambda: make_model(key, task), kept, kind, ours=True, capped=key != "sparse"
-    )
-
-
-class TunedSVC:
-    """A support vector classifier, cost and width by cross-validation, probabilities by calibration."""
-
-    def __init__(self, seed: int) -> None:
+    def __init__(self, model: Any, grid: dict[str, Any], scoring: str, seed: int) -> None:
+        self.model = model
+        self.grid = grid
+        self.scoring = scoring
         self.seed = seed
 
-    def fit(self, X: Any, y: Any) -> TunedSVC:
-        """Search on a sample, fit on all rows, calibrate as scikit-learn recommends."""
+    def fit(self, X: Any, y: Any) -> Tuned:
+        """Search on a sample, fit on all rows."""
+        from sklearn.base import is_regressor
         from sklearn.calibration import CalibratedClassifierCV
-        from sklearn.svm import SVC
 
-        best = _tune(SVC(), {"C": _COSTS, "gamma": _widths(X)}, X, y, self.seed, "accuracy")
-        folds = _folds(y)
-        self.calibrated_ = CalibratedClassifierCV(best, ensemble=False, cv=folds).fit(X, y)
-        self.machine_ = self.calibrated_.calibrated_classifiers_[0].estimator
-        self.classes_ = self.calibrated_.classes_
+        self.centre_, self.scale_ = 0.0, 1.0
+        if is_regressor(self.model):
+            self.centre_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
+            y = (y - self.centre_) / self.scale_
+        best = self._search(X, y, is_regressor(self.model))
+        if is_regressor(best) or hasattr(best, "predict_proba"):
+            self.machine_ = self.probable_ = best.fit(X, y)
+        else:
+            self.probable_ = CalibratedClassifierCV(best, ensemble=False, cv=_folds(y)).fit(X, y)
+            self.machine_ = self.probable_.calibrated_classifiers_[0].estimator
+        self.classes_ = getattr(self.probable_, "classes_", None)
         return self
 
+    def _search(self, X: Any, y: Any, regression: bool) -> Any:
+        """Return the model, unfitted, with the settings that were best on a sample."""
+        from sklearn.base import clone
+        from sklearn.model_selection import GridSearchCV
+
+        grid = dict(self.grid)
+        if hasattr(self.model, "gamma"):
+            grid["gamma"] = np.array([0.25, 1.0, 4.0]) / (X.shape[1] * (float(X.var()) or 1.0))
+        task = "regression" if regression else "classification"
+        rows = sample_rows(len(y), _TUNING_ROWS, y, task, self.seed)
+        folds = _TUNING_FOLDS if regression else _folds(y[rows])
+        search = GridSearchCV(self.model, grid, scoring=self.scoring, cv=folds, refit=False)
+        return clone(self.model).set_params(**search.fit(X[rows], y[rows]).best_params_)
+
     def predict(self, X: Any) -> Any:
-        """Return the machine's labels."""
-        return self.machine_.predict(X)
+        """Return the labels, or the values in the target's units."""
+        found = self.machine_.predict(X)
+        return found if self.classes_ is not None else self.centre_ + self.scale_ * found
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the calibrated probabilities."""
-        return self.calibrated_.predict_proba(X)
-
-
-class TunedSVR:
-    """Support vector regression on standardised targets, cost and width by cross-validation."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-
-    def fit(self, X: Any, y: Any) -> TunedSVR:
-        """Search on a sample, fit on all rows."""
-        from sklearn.svm import SVR
-
-        self.centre_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
-        z = (y - self.centre_) / self.scale_
-        grid = {"C": _COSTS, "gamma": _widths(X)}
-        self.machine_ = _tune(SVR(), grid, X, z, self.seed, "neg_mean_squared_error").fit(X, z)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Return the predictions in the target's units."""
-        return self.centre_ + self.scale_ * self.machine_.predict(X)
-
-
-class TunedLogistic:
-    """Logistic regression with the cost by cross-validation."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-
-    def fit(self, X: Any, y: Any) -> TunedLogistic:
-        """Search on a sample, fit on all rows."""
-        from sklearn.linear_model import LogisticRegression
-
-        plain = LogisticRegression(max_iter=1000)
-        grid = {"C": [0.001, 0.01, *_COSTS]}
-        self.model_ = _tune(plain, grid, X, y, self.seed, "neg_log_loss").fit(X, y)
-        self.classes_, self.coef_ = self.model_.classes_, self.model_.coef_
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Return the labels."""
-        return self.model_.predict(X)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probabilities."""
-        return self.model_.predict_proba(X)
-
-
-def _tune(model: Any, grid: dict[str, Any], X: Any, y: Any, seed: int, scoring: str) -> Any:
-    """Return the model, unfitted, with the settings that were best on a sample."""
-    from sklearn.base import clone
-    from sklearn.model_selection import GridSearchCV
-
-    task = "regression" if scoring.startswith("neg_mean") else "classification"
-    rows = sample_rows(len(y), _TUNING_ROWS, y, task, seed)
-    folds = _TUNING_FOLDS if task == "regression" else _folds(y[rows])
-    search = GridSearchCV(model, grid, scoring=scoring, cv=folds, refit=False).fit(X[rows], y[rows])
-    return clone(model).set_params(**search.best_params_)
+        """Return the probabilities of the classes."""
+        return self.probable_.predict_proba(X)
 
 
 def _folds(y: Any) -> Any:
@@ -209,43 +170,6 @@ def _folds(y: Any) -> Any:
 
     rarest = int(np.unique(y, return_counts=True)[1].min())
     return StratifiedKFold(max(2, min(_TUNING_FOLDS, rarest)))
-
-
-def _widths(X: Any) -> Any:
-    variance = float(X.var())
-    return _GAMMAS / (X.shape[1] * variance if variance > 0 else 1.0)
-
-
-def _process() -> Any:
-    from sklearn.gaussian_process import GaussianProcessClassifier
-    from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-
-    # With a variance beyond 1e3 scikit-learn's approximation can break down.
-    return GaussianProcessClassifier(ConstantKernel(1.0, (1e-2, 1e3)) * RBF(3.0, (1e-2, 1e3)))
-
-
-def _process_regressor() -> Any:
-    from sklearn.gaussian_process import GaussianProcessRegressor
-    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-
-    kernel = ConstantKernel(1.0, (1e-2, 1e3)) * RBF(3.0, (1e-2, 1e3)) + WhiteKernel(0.1, (1e-6, 1e1))
-    return GaussianProcessRegressor(kernel, normalize_y=True)
-
-
-def _ridge() -> Any:
-    from sklearn.linear_model import BayesianRidge
-
-    return BayesianRidge()
-
-
-def _majority() -> Any:
-    from sklearn.dummy import DummyClassifier
-
-    return DummyClassifier(strategy="prior")
-
-
-def _mean() -> Any:
-    return MeanRegressor()
 
 
 class MeanRegressor:
@@ -262,21 +186,8 @@ class MeanRegressor:
 
 
 def distribution(model: Any, X: Any) -> tuple[Any, Any]:
-    """Return mean and standard deviation of a regression; the latter is ``None`` where there is none.
-
-    Parameters
-    ----------
-    model : regressor
-    X : ndarray of shape (n_samples, n_features)
-
-    Returns
-    -------
-    mean, std : ndarrays of shape (n_samples,)
-    """
-    if hasattr(model, "predict_dist"):
-        mean, std = model.predict_dist(X)
-        return mean, std
-    if isinstance(model, TunedSVR):
+    """Return mean and standard deviation of a regression; the latter is ``None`` where there is none."""
+    if isinstance(model, Tuned):
         return model.predict(X), None
-    mean, std = model.predict(X, return_std=True)
-    return mean, std
+    pair = model.predict_dist(X) if hasattr(model, "predict_dist") else model.predict(X, return_std=True)
+    return pair[0], pair[1]

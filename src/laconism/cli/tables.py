@@ -17,31 +17,14 @@ from .raw import encoding_of, read_bytes
 # Texts that mean a missing value. "None" and "-" are not among them: they may be categories.
 _MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "<NA>", "?")
 _DELIMITERS = ",;\t| "
-# Lines from which the delimiter is detected.
-_SNIFFED_LINES = 20
-# Maximum number of separate notes about numbers in local notations.
-_MAX_SHOWN_COLUMNS = 5
 
 
 def read_table(
     path: str, terminal: Terminal, missing: Sequence[str] = (), text: Sequence[str] = ()
 ) -> Any:
-    """Return a table with the columns' names.
+    """Return the table of a file of CSV or TSV (also packed) or Parquet; ``"-"`` is stdin.
 
-    Parameters
-    ----------
-    path : str
-        A file of CSV, TSV (also packed by gzip, bzip2, xz or zip) or Parquet; ``"-"`` is stdin.
-    terminal : Terminal
-        Gets the notes.
-    missing : sequence of str
-        Further texts that mean a missing value.
-    text : sequence of str
-        Columns to read as text.
-
-    Returns
-    -------
-    pandas.DataFrame
+    ``missing`` has further texts that mean a missing value, ``text`` the columns to read as text.
     """
     name = "stdin" if path == "-" else path
     raw = read_bytes(path, name)
@@ -137,7 +120,9 @@ def _trimmed(table: Any, missing: Sequence[str]) -> Any:
     return table
 
 
-def _with_numerals(table: Any, name: str, terminal: Terminal, text: Sequence[str]) -> Any:
+def _with_numerals(
+    table: Any, name: str, terminal: Terminal, text: Sequence[str], most_notes: int = 5
+) -> Any:
     """Return the table with numbers for columns that are written like 1,234.50 or €3.20."""
     from pandas.api.types import is_numeric_dtype
 
@@ -147,12 +132,12 @@ def _with_numerals(table: Any, name: str, terminal: Terminal, text: Sequence[str
             numbers = read_numerals(table[column])
             if numbers is not None:
                 found[column] = numbers
-    for column in list(found)[:_MAX_SHOWN_COLUMNS]:
+    for column in list(found)[:most_notes]:
         first = found[column].first_valid_index()
         example, number = str(table[column][first]), found[column][first]
         terminal.note(f"{name}: {column} was read as numbers, {example!r} as {number:g}.")
-    if len(found) > _MAX_SHOWN_COLUMNS:
-        terminal.note(f"{name}: read as numbers as well: {listed(list(found)[_MAX_SHOWN_COLUMNS:])}.")
+    if len(found) > most_notes:
+        terminal.note(f"{name}: read as numbers as well: {listed(list(found)[most_notes:])}.")
     for column, numbers in found.items():
         table[column] = numbers
     return table
@@ -161,10 +146,10 @@ def _with_numerals(table: Any, name: str, terminal: Terminal, text: Sequence[str
 # ---- names, delimiter and layout from the first lines ------------------------------------------
 
 
-def _first_lines(raw: bytes, encoding: str) -> list[str]:
+def _first_lines(raw: bytes, encoding: str, count: int = 20) -> list[str]:
     """Return the first lines completely; the line of names may be very long."""
     text = io.TextIOWrapper(io.BytesIO(raw), encoding)
-    return [line.rstrip("\n") for line in itertools.islice(text, _SNIFFED_LINES)]
+    return [line.rstrip("\n") for line in itertools.islice(text, count)]
 
 
 def _layout(lines: Sequence[str], name: str) -> tuple[str, int]:
@@ -272,23 +257,7 @@ def _counts_rows(column: Any) -> bool:
 
 
 def split_target(table: Any, target: str, name: str, terminal: Terminal) -> tuple[Any, Any]:
-    """Return the other columns and the target, both without rows whose target is missing.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-    target : str
-        Name of the column.
-    name : str
-        Name of the file.
-    terminal : Terminal
-        Gets the notes.
-
-    Returns
-    -------
-    rest : pandas.DataFrame
-    target : pandas.Series
-    """
+    """Return the other columns and the target, both without rows whose target is missing."""
     if target not in table.columns:
         raise UserError(f"{name} has no column {target!r}; it has {_nearest(target, table.columns)}.")
     known = table[target].notna()

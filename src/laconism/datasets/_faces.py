@@ -11,28 +11,11 @@ from sklearn.utils import Bunch
 
 from ._loaders import PUBLISHED, load_npz
 
-# The paper's grid of blocks, in the middle of an image.
+# The paper's grid, in the middle of an image: rows and columns of blocks, and the side of a block in
+# pixels, since these images are smaller than the paper's.
 BLOCK_ROWS = 9
 BLOCK_COLUMNS = 7
-# Side of a block in pixels: these images are smaller than the paper's.
 BLOCK_SIDE = 6
-# Images that are processed at a time, to bound the memory.
-_IMAGES_PER_BATCH = 500
-# Intensities in [0, 1] that differ by less count as equal (published default of the descriptors).
-_EQUAL_INTENSITIES = 0.01
-# Side of a patch, in pixels.
-_PATCH_PIXELS = 3
-# Radius of the ring of patches of TPLBP, in pixels.
-_TPLBP_RADIUS = 2
-# Radii of the two rings of FPLBP, in pixels.
-_FPLBP_RADII = (2, 3)
-# Distance of two compared patches along a ring of TPLBP, in patches.
-_TPLBP_STEP = 5
-# The same for FPLBP, from the inner to the outer ring.
-_FPLBP_STEP = 1
-# Fraction of the mean variance that is added to the covariance of the negative set, which is singular:
-# a block of 36 pixels cannot fill 256 bins.
-_COVARIANCE_SHRINKAGE = 0.1
 
 Images = NDArray[np.float32]
 Codes = NDArray[np.uint8]
@@ -110,18 +93,14 @@ def _at_even_steps(folds: NDArray[np.int64], per_fold: int | None) -> NDArray[np
 
 
 def pair_tables(
-    images: Images, pairs: NDArray[np.intp], negative: NDArray[np.intp] | None = None
+    images: Images, pairs: NDArray[np.intp], negative: NDArray[np.intp] | None = None, batch: int = 500
 ) -> tuple[NDArray[np.float32], list[str]]:
     """Return for every pair of images the distances of descriptors, kinds by blocks, and the kinds."""
     rows: list[NDArray[np.float32]] = []
     names: list[str] = []
     for name, (describe, n_codes) in DESCRIPTORS.items():
-        codes = np.concatenate(
-            [
-                describe(images[start : start + _IMAGES_PER_BATCH])
-                for start in range(0, len(images), _IMAGES_PER_BATCH)
-            ]
-        )
+        starts = range(0, len(images), batch)  # one batch at a time, to bound the memory
+        codes = np.concatenate([describe(images[start : start + batch]) for start in starts])
         kinds = [f"{name} L2", f"{name} Hellinger"]
         kinds += [f"{name} one-shot", f"{name} one-shot of roots"] if negative is not None else []
         table = np.empty((len(kinds), BLOCK_ROWS * BLOCK_COLUMNS, len(pairs)), dtype=np.float32)
@@ -137,14 +116,21 @@ def pair_tables(
 
 
 def _one_shot(
-    left: NDArray[np.float32], right: NDArray[np.float32], negative: NDArray[np.float32]
+    left: NDArray[np.float32],
+    right: NDArray[np.float32],
+    negative: NDArray[np.float32],
+    shrinkage: float = 0.1,
 ) -> NDArray[np.float32]:
-    """Return the one-shot similarities: each of a pair against the negative set, by LDA."""
+    """Return the one-shot similarities: each of a pair against the negative set, by LDA.
+
+    The covariance of the negative set gets a fraction of its mean variance: it is singular, since a
+    block of 36 pixels cannot fill 256 bins.
+    """
     mean = negative.mean(axis=0)
     centred = negative - mean
     covariance = (centred.T @ centred / len(negative)).astype(np.float64)
     size = len(covariance)
-    covariance += (_COVARIANCE_SHRINKAGE * np.trace(covariance) / size + 1e-12) * np.eye(size)
+    covariance += (shrinkage * np.trace(covariance) / size + 1e-12) * np.eye(size)
     root = np.linalg.inv(np.linalg.cholesky(covariance))
     x, y = (((side - mean) @ root.T) for side in (left, right))  # whitened, negative mean at zero
     # The discriminant of {x} against the negative set, at y, and of {y} at x; their mean.
@@ -185,11 +171,9 @@ def _ring(radius: int) -> list[Shift]:
 
 
 def _patch_distance(images: Images, first: Shift, second: Shift) -> Images:
-    """Return for every pixel the squared distance between two patches near it."""
+    """Return for every pixel the squared distance between two patches of 3 x 3 pixels near it."""
     difference = (_shifted(images, first) - _shifted(images, second)) ** 2
-    return np.asarray(
-        uniform_filter(difference, (0, _PATCH_PIXELS, _PATCH_PIXELS), mode="nearest"), dtype=np.float32
-    )
+    return np.asarray(uniform_filter(difference, (0, 3, 3), mode="nearest"), dtype=np.float32)
 
 
 def _pack(bits: list[NDArray[np.bool_]]) -> Codes:
@@ -197,6 +181,11 @@ def _pack(bits: list[NDArray[np.bool_]]) -> Codes:
     for k, bit in enumerate(bits):
         code |= bit.astype(np.uint8) << np.uint8(k)
     return code
+
+
+def _pack_clear(differences: list[Images], threshold: float = 0.01) -> Codes:
+    """Return which differences of intensities in [0, 1] are clear, by the descriptors' own default."""
+    return _pack([difference > threshold for difference in differences])
 
 
 def _uniform_codes() -> Codes:
@@ -221,20 +210,20 @@ def cslbp(images: Images) -> Codes:
     """Return centre-symmetric patterns: which of four opposite neighbours is the brighter."""
     ring = _ring(1)
     opposite = zip(ring[:4], ring[4:], strict=True)
-    return _pack([_shifted(images, a) - _shifted(images, b) > _EQUAL_INTENSITIES for a, b in opposite])
+    return _pack_clear([_shifted(images, a) - _shifted(images, b) for a, b in opposite])
 
 
-def tplbp(images: Images) -> Codes:
+def tplbp(images: Images, radius: int = 2, step: int = 5) -> Codes:
     """Return three-patch patterns: which of two patches on the ring is less like the middle one."""
-    near = [_patch_distance(images, place, (0, 0)) for place in _ring(_TPLBP_RADIUS)]
-    return _pack([near[k] - near[(k + _TPLBP_STEP) % 8] > _EQUAL_INTENSITIES for k in range(8)])
+    near = [_patch_distance(images, place, (0, 0)) for place in _ring(radius)]
+    return _pack_clear([near[k] - near[(k + step) % 8] for k in range(8)])
 
 
-def fplbp(images: Images) -> Codes:
+def fplbp(images: Images, radii: tuple[int, int] = (2, 3), step: int = 1) -> Codes:
     """Return four-patch patterns: pairs of patches on two rings, against the pairs opposite."""
-    inner, outer = (_ring(radius) for radius in _FPLBP_RADII)
-    across = [_patch_distance(images, inner[k], outer[(k + _FPLBP_STEP) % 8]) for k in range(8)]
-    return _pack([across[k] - across[k + 4] > _EQUAL_INTENSITIES for k in range(4)])
+    inner, outer = (_ring(radius) for radius in radii)
+    across = [_patch_distance(images, inner[k], outer[(k + step) % 8]) for k in range(8)]
+    return _pack_clear([across[k] - across[k + 4] for k in range(4)])
 
 
 DESCRIPTORS: dict[str, tuple[Callable[[Images], Codes], int]] = {

@@ -15,7 +15,6 @@ Labels: TypeAlias = NDArray[np.int64]
 
 # Rows are classes, columns the two components of the mixture.
 RIPLEY_CENTRES = np.array([[[-0.7, 0.3], [0.3, 0.3]], [[-0.3, 0.7], [0.4, 0.7]]])
-RIPLEY_VARIANCE = 0.03
 
 # Coefficients and standard deviation of the noise, section 7 of Tibshirani (1996).
 _TIBSHIRANI: dict[str, tuple[tuple[float, ...], float]] = {
@@ -62,8 +61,7 @@ def make_ripley(n_samples: int = 250, random_state: Seed = None) -> tuple[Floats
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)
     component = rng.integers(2, size=n_samples)
-    noise = np.sqrt(RIPLEY_VARIANCE) * rng.standard_normal((n_samples, 2))
-    return RIPLEY_CENTRES[y, component] + noise, y
+    return RIPLEY_CENTRES[y, component] + np.sqrt(0.03) * rng.standard_normal((n_samples, 2)), y
 
 
 def make_gaussian_classes(

@@ -14,11 +14,6 @@ from ._generators import Floats, Labels, balanced_labels
 
 Target: TypeAlias = Floats | Labels
 
-# Section 2.3.3 of the book: centres of the classes' means, and the variance around each mean.
-MIXTURE_CENTRES = np.array([[1.0, 0.0], [0.0, 1.0]])
-MIXTURE_VARIANCE = 0.2
-MIXTURE_COMPONENTS = 10
-
 
 def mixture_means(random_state: Seed = None) -> Floats:
     """Draw the means of :func:`make_mixture`: ten per class, in the plane.
@@ -47,8 +42,8 @@ def mixture_means(random_state: Seed = None) -> Floats:
     >>> mixture_means(random_state=0).shape
     (2, 10, 2)
     """
-    rng = np.random.default_rng(random_state)
-    return MIXTURE_CENTRES[:, None, :] + rng.standard_normal((2, MIXTURE_COMPONENTS, 2))
+    centres = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
+    return centres + np.random.default_rng(random_state).standard_normal((2, 10, 2))
 
 
 def make_mixture(
@@ -107,7 +102,7 @@ def make_mixture(
         raise ValueError(f"means must have shape (2, n_components, 2), got {centres.shape}.")
     y = balanced_labels(n_samples, rng)
     component = rng.integers(centres.shape[1], size=n_samples)
-    X = centres[y, component] + np.sqrt(MIXTURE_VARIANCE) * rng.standard_normal((n_samples, 2))
+    X = centres[y, component] + np.sqrt(0.2) * rng.standard_normal((n_samples, 2))
     return np.hstack([X, rng.standard_normal((n_samples, n_noise))]), y
 
 

@@ -35,17 +35,8 @@ PUBLISHED: dict[str, str] = {
     "mnist": "LeCun et al., 1998 (OpenML mnist_784)",
     "srbct_khan": "Khan et al., Nature Medicine 7, 2001",
 }
-_IDA_NAMES = (
-    "banana",
-    "flare_solar",
-    "german",
-    "splice",
-    "thyroid",
-    "titanic",
-    "twonorm",
-    "waveform",
-)
-PUBLISHED |= {f"ida_{name}": f"{_IDA}, {name}" for name in _IDA_NAMES}
+_IDA_NAMES = "banana flare_solar german splice thyroid titanic twonorm waveform"
+PUBLISHED |= {f"ida_{name}": f"{_IDA}, {name}" for name in _IDA_NAMES.split()}
 
 
 def load_ripley() -> Bunch:

@@ -10,11 +10,6 @@ from sklearn.utils import Bunch
 
 from ._loaders import PUBLISHED, load_npz
 
-# Lower intensities are noise (Dudoit, Fridlyand and Speed, JASA 97, 2002).
-_MIN_INTENSITY = 20
-# The scanner saturates here (same paper).
-_MAX_INTENSITY = 16_000
-
 
 def load_ida(name: str) -> Bunch:
     """Load a data set of the IDA benchmark repository with its splits.
@@ -51,7 +46,8 @@ def load_ida(name: str) -> Bunch:
     original = len(arrays["train_idx"]) > 0
     train = arrays["train_idx" if original else "substitute_train_idx"].astype(np.intp)
     # Some training sets of the repository repeat rows; the test set is all rows that are not in them.
-    tests = arrays["test_idx"].astype(np.intp) if original else [_others(rows, len(X)) for rows in train]
+    every = np.arange(len(X))
+    tests = arrays["test_idx"].astype(np.intp) if original else [np.setdiff1d(every, t) for t in train]
     return Bunch(
         data=X,
         target=arrays["y"].astype(np.int64),
@@ -83,8 +79,9 @@ def load_leukemia() -> Bunch:
     (72, 7129)
     """
     arrays = load_npz("golub_leukemia")
-    X = np.log10(np.clip(arrays["X"].astype(np.float64), _MIN_INTENSITY, _MAX_INTENSITY))
-    return _genes(arrays, X, ["ALL", "AML"], PUBLISHED["golub_leukemia"])
+    # Below is noise, above the scanner saturates (Dudoit, Fridlyand and Speed, JASA 97, 2002).
+    intensities = np.clip(arrays["X"].astype(np.float64), 20, 16_000)
+    return _genes(arrays, np.log10(intensities), ["ALL", "AML"], PUBLISHED["golub_leukemia"])
 
 
 def load_colon() -> Bunch:
@@ -119,7 +116,3 @@ def _genes(
         target_names=np.array(classes),
         DESCR=f"Gene expressions, logarithms of intensities. Source: {source}.",
     )
-
-
-def _others(rows: NDArray[np.intp], size: int) -> NDArray[np.intp]:
-    return np.setdiff1d(np.arange(size), rows)

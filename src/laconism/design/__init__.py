@@ -1,9 +1,8 @@
 """Designs: matrices accessed by their products, so that solvers do not depend on how they are stored.
 
 - ``build``: from a basis and rows to a dense, sparse or factored design; centring.
-- ``dense``: an array; ``sparse``: a scipy matrix.
+- ``dense``: an array, and the last Gram matrix of a design; ``sparse``: a scipy matrix.
 - ``factored``: a kernel matrix by its low-rank factors, without the matrix.
-- ``_memory``: the last Gram matrix with its weights.
 """
 
 from .build import Built, build_design

@@ -14,11 +14,6 @@ from .dense import DenseDesign
 from .factored import FactoredDesign
 from .sparse import SparseDesign
 
-# Matrices of at least this many entries are centred only if accuracy needs it,
-_MIN_ENTRIES_LEFT_UNCENTRED = 1_000_000
-# which is where a squared mean exceeds this many variances.
-_MAX_SQUARED_MEAN_PER_VARIANCE = 100.0
-
 
 class Built(NamedTuple):
     """A design, its basis, the centre subtracted from its columns, and a note for the user."""
@@ -74,17 +69,9 @@ def build_design(
     Positive semi-definite kernels of less than half of the full rank are factored, sparse features
     stay sparse, the rest is dense.
 
-    Parameters
-    ----------
-    basis : Basis
-    X : array or sparse matrix of shape (n, d)
-        The training rows.
-    weight : ndarray of shape (n,)
-    centre : bool
-        Whether to subtract the weighted mean from each column, for accuracy. With a free intercept the
-        model is the same. Sparse columns are not centred.
-    tol, max_rank : float, int
-        Tolerance and largest rank of the factorisation of a kernel matrix.
+    ``centre`` subtracts the weighted mean from each column, for accuracy: with a free intercept it makes
+    no difference. Sparse columns are not centred. ``tol`` and ``max_rank`` are of the factorisation of
+    a kernel matrix.
     """
     factors = basis.factors(tol=tol, max_rank=max_rank)
     if factors is None:
@@ -114,12 +101,14 @@ def build_design(
     return Built(design, basis, shift, pivots=factors.pivots)
 
 
-def _near_centre(Phi: Array) -> bool:
-    """Whether the means of a sample of columns are small compared with their deviations."""
-    return bool((Phi.mean(axis=0) ** 2 <= _MAX_SQUARED_MEAN_PER_VARIANCE * Phi.var(axis=0)).all())
+def _near_centre(Phi: Array, rows: int = 1000) -> bool:
+    """Whether the means of the columns are within ten deviations, by a sample of the rows."""
+    sample = Phi[:: max(1, Phi.shape[0] // rows)]
+    return bool((np.abs(sample.mean(axis=0)) <= 10 * sample.std(axis=0)).all())
 
 
-def _whole(basis: Basis, X: Any, weight: Array, centre: bool) -> Built:
+def _whole(basis: Basis, X: Any, weight: Array, centre: bool, large: int = 1_000_000) -> Built:
+    """Return all columns; those of a large matrix are centred only if accuracy needs it."""
     Phi: Any = basis.columns(X)
     if Phi is not X:
         check_largest(Phi)
@@ -130,7 +119,7 @@ def _whole(basis: Basis, X: Any, weight: Array, centre: bool) -> Built:
     design = DenseDesign(Phi)
     if not centre:
         return Built(design, basis, nothing)
-    if Phi.size >= _MIN_ENTRIES_LEFT_UNCENTRED and _near_centre(Phi[:: max(1, Phi.shape[0] // 1000)]):
+    if Phi.size >= large and _near_centre(Phi):
         return Built(design, basis, nothing)  # a centred copy would be slow and hardly more accurate
     middle = design.rmatvec(weight) / weight.sum()
     centred = Phi - middle.astype(Phi.dtype)

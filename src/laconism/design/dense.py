@@ -1,14 +1,14 @@
-"""The dense design: an array, columns in memory."""
+"""The dense design: an array, columns in memory, and the last Gram matrix of a design."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Self
 
 import numpy as np
 
 from .._protocols import Array, Compressed, Design, Index
-from ._memory import GramMemory
+from ..linalg import CACHED_ENTRIES
 
 
 def is_everything(index: Index, size: int) -> bool:
@@ -16,8 +16,50 @@ def is_everything(index: Index, size: int) -> bool:
     return index.size == size and bool(np.array_equal(index, np.arange(size)))
 
 
-# Entries that are converted or weighted at once, so that they stay in the cache.
-_CACHED_ENTRIES = 1 << 16
+class GramMemory:
+    """The last ``Phi' diag(r) Phi`` that a design has computed, with its weights r.
+
+    EM for the probit model needs the same matrix at every iteration, a regression a multiple of it, and
+    pruning only removes rows and columns.
+    """
+
+    def __init__(self, known: tuple[Array, Array] | None = None) -> None:
+        self._known = known
+
+    def __call__(self, r: Array, compute: Callable[[], Array]) -> Array:
+        """Return the Gram matrix for these weights, computed only if it is not known."""
+        ratio = None if self._known is None else _proportion(r, self._known[0])
+        if self._known is None or ratio is None:
+            self._known, ratio = (r.copy(), compute()), 1.0
+        gram = self._known[1]
+        return gram if ratio == 1.0 else ratio * gram
+
+    def rows(self, columns: Index, r: Array) -> Array | None:
+        """Return these rows of the Gram matrix for these weights, if it is known."""
+        ratio = None if self._known is None else _proportion(r, self._known[0])
+        return None if self._known is None or ratio is None else ratio * self._known[1][columns]
+
+    def keep(self, active: Index) -> GramMemory:
+        """Return a cache with these columns only."""
+        if self._known is None:
+            return GramMemory()
+        r, gram = self._known
+        return GramMemory((r, gram[np.ix_(active, active)]))
+
+    def share(self) -> GramMemory:
+        """Return an independent cache with the same content."""
+        return GramMemory(self._known)
+
+
+def _proportion(r: Array, known: Array) -> float | None:
+    """Return ``r / known`` if that is one number (the noise of a regression has changed), else None."""
+    if not known.size:
+        return None
+    if np.array_equal(r, known):
+        return 1.0
+    ratio = float(r.sum() / known.sum())
+    expected = ratio * known  # of weights, so not negative
+    return ratio if (np.abs(r - expected) <= 1e-14 * expected).all() else None
 
 
 class DenseDesign:
@@ -61,9 +103,9 @@ class DenseDesign:
         return int(self.matrix.shape[0])
 
     def _slices(self) -> Iterator[slice]:
-        """Yield slices of the rows."""
+        """Yield slices of rows that stay in the cache while they are converted or weighted."""
         n, p = self.matrix.shape
-        step = max(1, _CACHED_ENTRIES // max(p, 1))
+        step = max(1, CACHED_ENTRIES // max(p, 1))
         for start in range(0, n, step):
             yield slice(start, start + step)
 

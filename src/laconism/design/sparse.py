@@ -10,17 +10,10 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from .._protocols import Array, Compressed, Design, Index
-from ._memory import GramMemory
-from .dense import DenseDesign, is_everything
+from .dense import DenseDesign, GramMemory, is_everything
 
-# A subset of the columns is made dense if at least this fraction of its entries is not zero,
+# A column with more than this fraction of entries that are not zero is faster as a dense one.
 _MIN_DENSE_FRACTION = 0.1
-# and if it has no more entries than this.
-_MAX_DENSE_ENTRIES = 1 << 24
-# Columns with more than this fraction of entries that are not zero are multiplied as dense ones.
-_FREQUENT_FRACTION = 0.05
-# The time of a dense multiplication relative to a sparse one.
-_DENSE_RELATIVE_COST = 0.02
 
 
 def _with(matrix: Any, data: Array) -> Any:
@@ -122,9 +115,9 @@ class SparseDesign:
     def _by_frequency(self) -> tuple[Any, Any, bool]:
         """Columns with many entries, dense; the other columns; whether their product is cheap."""
         (n, p), counts = self.shape, np.diff(self.by_column.indptr)
-        often = counts > _FREQUENT_FRACTION * n
-        steps = float(np.sum(counts[~often].astype(float) ** 2))
-        cheap = steps + _DENSE_RELATIVE_COST * often.sum() * n**2 < _DENSE_RELATIVE_COST * p * n**2
+        often = counts > _MIN_DENSE_FRACTION * n
+        cost = np.where(often, _MIN_DENSE_FRACTION * n, counts)  # of each product, its root
+        cheap = (cost**2).sum() < p * (_MIN_DENSE_FRACTION * n) ** 2
         parts = (often, self.by_column[:, often].toarray()), (~often, self.by_column[:, ~often].tocsr())
         return *parts, bool(cheap)
 
@@ -143,7 +136,6 @@ class SparseDesign:
         if is_everything(active, self.shape[1]):
             return self
         part = self.by_column[:, active]
-        size = part.shape[0] * part.shape[1]
-        if size <= _MAX_DENSE_ENTRIES and part.nnz >= _MIN_DENSE_FRACTION * size:
+        if part.nnz >= _MIN_DENSE_FRACTION * part.shape[0] * part.shape[1]:
             return DenseDesign(np.asarray(part.toarray(), dtype=float), self._memory.keep(active))
         return SparseDesign(part, self._memory.keep(active))

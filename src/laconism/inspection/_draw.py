@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -19,23 +20,40 @@ FILL = "#8fb4d9"
 # Colour of references, choices and tolerances.
 ASIDE = "#707070"
 STYLES = ("solid", "dashed", "dashdot", "dotted")
-# A name with more characters is shortened in its middle.
-_MAX_NAME_CHARACTERS = 32
-# Characters that a shortened name keeps of its end.
-_NAME_END_CHARACTERS = 12
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 
-def new_axes(ax: Any, owner: Any, size: tuple[float, float] = (6.0, 4.0)) -> Any:
-    """Return ``ax``, or the axes of a new figure if it is None."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        name = type(owner).__name__
-        raise ImportError(
-            f'{name} needs the package matplotlib: pip install "laconism[plot]".'
-        ) from error
-    return _light(plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax)
+class Display(ABC):
+    """The data of a figure, which a subclass draws on given axes."""
+
+    _size: tuple[float, float] = (6.0, 4.0)  # of a new figure, in inches
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw, and keep what was drawn as attributes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        self
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError(
+                f'{type(self).__name__} needs the package matplotlib: pip install "laconism[plot]".'
+            ) from error
+        ax = _light(plt.subplots(figsize=self._size, layout="constrained")[1] if ax is None else ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        self._draw(ax)
+        return self
+
+    @abstractmethod
+    def _draw(self, ax: Any) -> None:
+        """Draw on the axes; a display of several panels replaces ``ax_`` by the first of them."""
 
 
 def panels(ax: Any, *places: tuple[float, float, float, float]) -> list[Any]:
@@ -69,13 +87,10 @@ def _is_dark(place: Any) -> bool:
     return bool(sum(place.get_facecolor()[:3]) < 1.5)
 
 
-def brief(name: Any) -> str:
+def brief(name: Any, most: int = 32, end: int = 12) -> str:
     """Return a name for the figure; of a long one the beginning and the end."""
     text = str(name)
-    if len(text) <= _MAX_NAME_CHARACTERS:
-        return text
-    begin = _MAX_NAME_CHARACTERS - _NAME_END_CHARACTERS - 1
-    return f"{text[:begin]}…{text[-_NAME_END_CHARACTERS:]}"
+    return text if len(text) <= most else f"{text[: most - end - 1]}…{text[-end:]}"
 
 
 def unwrap(estimator: Any) -> Any:
@@ -94,6 +109,17 @@ def need(holds: bool, owner: type, what: str, estimator: Any) -> None:
     """Raise unless the estimator is of the kind that this display draws."""
     if not holds:
         raise TypeError(f"{owner.__name__} needs {what}, got {type(estimator).__name__}.")
+
+
+def by_output(records: Sequence[Any]) -> list[list[Any]]:
+    """Return records of a fit in groups, one for each output."""
+    outputs = range(1 + max(record.output for record in records))
+    return [[record for record in records if record.output == k] for k in outputs]
+
+
+def names_of_outputs(model: Any, outputs: Sequence[Any]) -> list[str]:
+    """Return what to call the outputs: the classes, and a single one nothing."""
+    return [str(name) for name in model.classes_] if len(outputs) > 1 else [""]
 
 
 def one_of(outputs: Any, output: int) -> Any:
@@ -126,6 +152,54 @@ def names_of_features(estimator: Any, given: Sequence[str] | None, count: int) -
     if len(names) != count:
         raise ValueError(f"feature_names must have {count} names, got {len(names)}.")
     return [str(name) for name in names]
+
+
+def names_of_axes(X: Any, estimator: Any, given: Sequence[str] | None, count: int) -> list[str]:
+    """Return the given names, else those of the columns of ``X``, else those seen in ``fit``."""
+    names = given if given is not None else getattr(X, "columns", None)
+    names = getattr(estimator, "feature_names_in_", None) if names is None else names
+    return [f"feature {k}" for k in range(count)] if names is None else [str(name) for name in names]
+
+
+def points_of(owner: type, X: Any, n_features: Literal[1, 2]) -> Array:
+    """Return the data as an array, or raise unless it has as many features as the display has axes."""
+    points = np.asarray(X, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != n_features or not len(points):
+        features = "one feature" if n_features == 1 else "two features"
+        raise ValueError(f"{owner.__name__} draws exactly {features}, got data of shape {points.shape}.")
+    return points
+
+
+def one_each(y: Any, count: int, what: str) -> Any:
+    """Return labels or targets as an array, or raise unless there is one for each row."""
+    values = np.asarray(y)
+    if values.shape != (count,):
+        raise ValueError(
+            f"y must have one {what} for each of the {count} rows, got shape {values.shape}."
+        )
+    return values
+
+
+def ranges(points: Array, margin: float, count: int) -> list[Array]:
+    """Return so many values of each feature, over its range and a margin on both sides."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = margin * np.where(high > low, high - low, 1.0)
+    return [np.linspace(*ends, count) for ends in zip(low - room, high + room, strict=True)]
+
+
+def grid_like(X: Any, estimator: Any, columns: Sequence[Array]) -> Any:
+    """Return new rows: a data frame like ``X`` if the estimator was fitted with names, else an array."""
+    if hasattr(X, "columns") and hasattr(estimator, "feature_names_in_"):
+        return type(X)(dict(zip(X.columns, columns, strict=True)))
+    return np.column_stack(columns)
+
+
+def mark_relevance(ax: Any, x: Array, y: Array, **look: Any) -> Any:
+    """Draw a square around each relevance vector, and return them; None if there is no vector."""
+    if not len(x):
+        return None
+    look |= {"marker": "s", "facecolors": "none", "edgecolors": "black"}
+    return ax.scatter(x, y, label="relevance vectors", **look)
 
 
 def original_rows(estimator: Any, rows: Array | None) -> Array | None:

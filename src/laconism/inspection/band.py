@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,22 +10,25 @@ import numpy as np
 from .._protocols import Array
 from ._draw import (
     FIRST,
+    Display,
     brief,
+    grid_like,
     kept,
     last_step,
     legend_below,
-    names_of_features,
+    mark_relevance,
+    names_of_axes,
     need,
-    new_axes,
+    one_each,
     original_rows,
+    points_of,
+    ranges,
     unwrap,
 )
 
-# Standard deviations on each side of the mean.
-_BAND_DEVIATIONS = 2.0
 
-
-class RegressionBandDisplay:
+@dataclass(eq=False, repr=False, kw_only=True)
+class RegressionBandDisplay(Display):
     """Predictive mean and two standard deviations of a regressor of one feature.
 
     Use :meth:`from_estimator` to create one. The band is for a new observation: its variance is that of
@@ -73,28 +77,17 @@ class RegressionBandDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        *,
-        x: Array,
-        mean: Array,
-        std: Array,
-        X: Array | None = None,
-        y: Array | None = None,
-        relevance: Array | None = None,
-        relevance_y: Array | None = None,
-        feature_name: str = "feature 0",
-        title: str = "",
-    ) -> None:
-        self.x = x
-        self.mean = mean
-        self.std = std
-        self.X = X
-        self.y = y
-        self.relevance = relevance
-        self.relevance_y = relevance_y
-        self.feature_name = feature_name
-        self.title = title
+    x: Array
+    mean: Array
+    std: Array
+    X: Array | None = None
+    y: Array | None = None
+    relevance: Array | None = None
+    relevance_y: Array | None = None
+    feature_name: str = "feature 0"
+    title: str = ""
+
+    _size = (6.4, 4.4)  # inches
 
     @classmethod
     def from_estimator(
@@ -134,31 +127,17 @@ class RegressionBandDisplay:
         estimator = unwrap(estimator)
         model = last_step(estimator)
         need(hasattr(model, "predict_dist"), cls, "a regressor with predict_dist", model)
-        points = np.asarray(X, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != 1 or not len(points):
-            raise ValueError(
-                f"RegressionBandDisplay draws exactly one feature, got data of shape {points.shape}."
-            )
-        if y is not None and np.shape(y) != (len(points),):
-            raise ValueError(
-                f"y must have one target for each of the {len(points)} rows, got shape {np.shape(y)}."
-            )
-        low, high = points.min(), points.max()
-        room = margin * ((high - low) or 1.0)
-        x = np.linspace(low - room, high + room, n_points)
-        named = hasattr(X, "columns") and hasattr(estimator, "feature_names_in_")
-        grid: Any = type(X)({X.columns[0]: x}) if named else x[:, None]
+        points = points_of(cls, X, 1)
+        targets = None if y is None else one_each(y, len(points), "target").astype(np.float64)
+        (x,) = ranges(points, margin, n_points)
+        grid = grid_like(X, estimator, [x])
         if estimator is not model:
             grid = estimator[:-1].transform(grid)
         mean, std = model.predict_dist(grid)
         vectors = original_rows(estimator, getattr(model, "relevance_vectors_", None))
-        targets = None if y is None else np.asarray(y, dtype=np.float64)
         source = getattr(model, "relevance_", None)
         known = targets is not None and source is not None and len(targets) > np.max(source, initial=-1)
         same = known and vectors is not None and np.allclose(points[source], vectors)
-        names = [feature_name] if feature_name else None
-        if names is None and hasattr(X, "columns"):
-            names = [str(X.columns[0])]
         display = cls(
             x=x,
             mean=mean,
@@ -167,26 +146,13 @@ class RegressionBandDisplay:
             y=targets,
             relevance=None if vectors is None else vectors[:, 0],
             relevance_y=targets[source] if same and targets is not None else None,
-            feature_name=names_of_features(estimator, names, 1)[0],
+            feature_name=feature_name or names_of_axes(X, estimator, None, 1)[0],
             title=kept(model),
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : RegressionBandDisplay
-        """
-        ax = new_axes(ax, self, (6.4, 4.4))
-        self.ax_, self.figure_ = ax, ax.figure
-        low, high = self.mean - _BAND_DEVIATIONS * self.std, self.mean + _BAND_DEVIATIONS * self.std
+    def _draw(self, ax: Any) -> None:
+        low, high = self.mean - 2 * self.std, self.mean + 2 * self.std
         self.band_ = ax.fill_between(
             self.x, low, high, facecolor="#d4e1ee", edgecolor=FIRST, linewidth=0.6, label="± 2 std"
         )
@@ -197,23 +163,11 @@ class RegressionBandDisplay:
                 self.X, self.y, s=12, color="#404040", marker="o", zorder=3, label="data"
             )
         self.squares_: Any = None
-        if self.relevance is not None and len(self.relevance):
-            height = self.relevance_y
-            if height is None:
-                height = np.interp(self.relevance, self.x, self.mean)
-            self.squares_ = ax.scatter(
-                self.relevance,
-                height,
-                s=110,
-                marker="s",
-                facecolors="none",
-                edgecolors="black",
-                linewidths=1.8,
-                zorder=4,
-                label="relevance vectors",
-            )
+        if self.relevance is not None:
+            on_mean = np.interp(self.relevance, self.x, self.mean)
+            height = on_mean if self.relevance_y is None else self.relevance_y
+            self.squares_ = mark_relevance(ax, self.relevance, height, s=110, linewidths=1.8, zorder=4)
         ax.set(xlabel=brief(self.feature_name), ylabel="target", title=self.title)
         ax.set_xlim(self.x.min(), self.x.max())
         handles, _ = ax.get_legend_handles_labels()
         legend_below(ax, 0.14, len(handles))
-        return self

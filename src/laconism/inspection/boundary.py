@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from .._protocols import Array
-from ._draw import brief, kept, last_step, legend_below, new_axes, original_rows, unwrap
+from ._draw import (
+    Display,
+    brief,
+    grid_like,
+    kept,
+    last_step,
+    legend_below,
+    mark_relevance,
+    names_of_axes,
+    one_each,
+    original_rows,
+    points_of,
+    ranges,
+    unwrap,
+)
 
 # Squares are reserved for relevance vectors; hollow and filled marks differ without colour too.
 _MARKERS = ("o", "^", "D", "v", "P", "X", "<", ">")
@@ -19,7 +34,8 @@ _POINTS = ("#a04a00", "#08306b", "#1b5e20", "#6a1b6a", "#6b6500", "#303030", "#8
 _WIDTHS = {"solid": 1.8, "dashed": 1.0}
 
 
-class BoundaryDisplay:
+@dataclass(eq=False, repr=False, kw_only=True)
+class BoundaryDisplay(Display):
     """Probabilities, decision boundary and relevance vectors of a classifier of two features.
 
     Use :meth:`from_estimator` to create one. With two classes the shade is the predictive probability
@@ -72,28 +88,17 @@ class BoundaryDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        *,
-        xx0: Array,
-        xx1: Array,
-        response: Array,
-        classes: Sequence[Any],
-        X: Array | None = None,
-        y: Any = None,
-        relevance_vectors: Array | None = None,
-        feature_names: Sequence[str] = ("feature 0", "feature 1"),
-        title: str = "",
-    ) -> None:
-        self.xx0 = xx0
-        self.xx1 = xx1
-        self.response = response
-        self.classes = classes
-        self.X = X
-        self.y = y
-        self.relevance_vectors = relevance_vectors
-        self.feature_names = feature_names
-        self.title = title
+    xx0: Array
+    xx1: Array
+    response: Array
+    classes: Sequence[Any]
+    X: Array | None = None
+    y: Any = None
+    relevance_vectors: Array | None = None
+    feature_names: Sequence[str] = ("feature 0", "feature 1")
+    title: str = ""
+
+    _size = (6.4, 5.2)  # inches
 
     @classmethod
     def from_estimator(
@@ -139,53 +144,25 @@ class BoundaryDisplay:
             raise ValueError(
                 f"BoundaryDisplay needs a classifier with predict_proba, got {type(model).__name__}."
             )
-        points = np.asarray(X, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != 2 or not len(points):
-            raise ValueError(
-                f"BoundaryDisplay draws exactly two features, got data of shape {points.shape}."
-            )
-        low, high = points.min(axis=0), points.max(axis=0)
-        room = margin * np.where(high > low, high - low, 1.0)
-        sides = [
-            np.linspace(a, b, grid_resolution) for a, b in zip(low - room, high + room, strict=True)
-        ]
-        xx0, xx1 = np.meshgrid(*sides)
-        columns = list(X.columns) if hasattr(X, "columns") else None
-        grid: Any = np.column_stack([xx0.ravel(), xx1.ravel()])
-        if columns is not None and hasattr(estimator, "feature_names_in_"):
-            # A data frame like X, so that the names agree with those seen in fit.
-            grid = type(X)(dict(zip(columns, grid.T, strict=True)))
-        response = np.asarray(estimator.predict_proba(grid))
-        if feature_names is None:
-            feature_names = columns or getattr(estimator, "feature_names_in_", None)
-        labels = None if y is None else _codes(y, estimator.classes_, len(points))
+        points = points_of(cls, X, 2)
+        xx0, xx1 = np.meshgrid(*ranges(points, margin, grid_resolution))
+        response = np.asarray(
+            estimator.predict_proba(grid_like(X, estimator, [xx0.ravel(), xx1.ravel()]))
+        )
         display = cls(
             xx0=xx0,
             xx1=xx1,
             response=response.reshape(*xx0.shape, -1),
             classes=[str(c) for c in (estimator.classes_ if class_names is None else class_names)],
             X=points,
-            y=labels,
+            y=None if y is None else _codes(one_each(y, len(points), "label"), estimator.classes_),
             relevance_vectors=original_rows(estimator, getattr(model, "relevance_vectors_", None)),
-            feature_names=("feature 0", "feature 1") if feature_names is None else feature_names,
+            feature_names=names_of_axes(X, estimator, feature_names, 2),
             title=kept(model),
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : BoundaryDisplay
-        """
-        ax = new_axes(ax, self, (6.4, 5.2))
-        self.ax_, self.figure_ = ax, ax.figure
+    def _draw(self, ax: Any) -> None:
         if self.response.shape[2] == 2:
             self._shade_probability()
         else:
@@ -201,22 +178,13 @@ class BoundaryDisplay:
         handles, labels = ax.get_legend_handles_labels()
         if handles:
             legend_below(ax, 0.13, min(len(handles), 4 if max(map(len, labels)) < 20 else 2))
-        return self
 
     def _shade_probability(self) -> None:
         from matplotlib.colors import LinearSegmentedColormap
 
         p = self.response[:, :, 1]
-        self.surface_ = self.ax_.pcolormesh(
-            self.xx0,
-            self.xx1,
-            p,
-            cmap=LinearSegmentedColormap.from_list("laconism", _SHADES),
-            vmin=0,
-            vmax=1,
-            shading="gouraud",
-            rasterized=True,
-        )
+        shades = LinearSegmentedColormap.from_list("laconism", _SHADES)
+        self._fill(p, cmap=shades, vmin=0, vmax=1, shading="gouraud")
         bar = self.figure_.colorbar(self.surface_, ax=self.ax_, ticks=[0, 0.1, 0.5, 0.9, 1])
         bar.set_label(f"probability of {brief(self.classes[1])}")
         self.boundaries_ = []
@@ -228,34 +196,22 @@ class BoundaryDisplay:
         from matplotlib.colors import ListedColormap
 
         n_classes = self.response.shape[2]
-        colours = [_REGIONS[k % len(_REGIONS)] for k in range(n_classes)]
-        self.surface_ = self.ax_.pcolormesh(
-            self.xx0,
-            self.xx1,
-            self.response.argmax(axis=2),
-            cmap=ListedColormap(colours),
-            vmin=-0.5,
-            vmax=n_classes - 0.5,
-            shading="nearest",
-            rasterized=True,
-        )
+        colours = ListedColormap([_REGIONS[k % len(_REGIONS)] for k in range(n_classes)])
+        places = {"vmin": -0.5, "vmax": n_classes - 0.5, "shading": "nearest"}
+        self._fill(self.response.argmax(axis=2), cmap=colours, **places)
         self.boundaries_ = []
         for k in range(n_classes):
             lead = self.response[:, :, k] - np.delete(self.response, k, axis=2).max(axis=2)
             self.boundaries_.append(self._line(lead, 0.0, "solid"))
 
+    def _fill(self, values: Array, **look: Any) -> None:
+        self.surface_ = self.ax_.pcolormesh(self.xx0, self.xx1, values, rasterized=True, **look)
+
     def _line(self, values: Array, level: float, style: str) -> Any:
         if not values.min() < level < values.max():
             return None  # nowhere on the grid; matplotlib would warn
-        return self.ax_.contour(
-            self.xx0,
-            self.xx1,
-            values,
-            levels=[level],
-            colors="black",
-            linestyles=style,
-            linewidths=_WIDTHS[style],
-        )
+        look = {"colors": "black", "linestyles": style, "linewidths": _WIDTHS[style]}
+        return self.ax_.contour(self.xx0, self.xx1, values, levels=[level], **look)
 
     def _scatter(self) -> None:
         self.points_: list[Any] = []
@@ -276,25 +232,13 @@ class BoundaryDisplay:
                         label=brief(name),
                     )
                 )
-        if self.relevance_vectors is not None and len(self.relevance_vectors):
-            self.squares_ = self.ax_.scatter(
-                *self.relevance_vectors.T,
-                s=150,
-                marker="s",
-                facecolors="none",
-                edgecolors="black",
-                linewidths=2.2,
-                label="relevance vectors",
-            )
+        if self.relevance_vectors is not None:
+            x, y = self.relevance_vectors.T
+            self.squares_ = mark_relevance(self.ax_, x, y, s=150, linewidths=2.2)
 
 
-def _codes(y: Any, classes: Any, count: int) -> Any:
+def _codes(labels: Any, classes: Any) -> Any:
     """Return the index of each label among the classes of the model."""
-    labels = np.asarray(y)
-    if labels.shape != (count,):
-        raise ValueError(
-            f"y must have one label for each of the {count} rows, got shape {labels.shape}."
-        )
     unknown = np.setdiff1d(labels, classes)
     if unknown.size:
         raise ValueError(f"y has the label {unknown[0]!r}, which the model has not seen.")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.stats import beta
+from scipy.stats import beta, norm
 from sklearn.utils.validation import check_consistent_length
 
 from .._component import is_count
 from .._protocols import Array, Index
-from ._draw import ASIDE, FIRST, brief, last_step, legend_below, need, new_axes, panels
-
-# Two standard deviations of a normal distribution: the coverage of the error bars.
-_ERROR_BAR_COVERAGE = 0.9545
+from ._draw import ASIDE, FIRST, Display, brief, last_step, legend_below, need, panels
 
 
-class CalibrationDisplay:
+@dataclass(eq=False, repr=False, kw_only=True)
+class CalibrationDisplay(Display):
     """Observed frequency against predicted probability, with the number of observations in each bin.
 
     Use :meth:`from_estimator` or :meth:`from_predictions` to create one. Bars are 95 % confidence
@@ -62,24 +61,15 @@ class CalibrationDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        *,
-        edges: Array,
-        predicted: Array,
-        observed: Array,
-        interval: Array,
-        counts: Index,
-        name: str = "",
-        positive: str = "1",
-    ) -> None:
-        self.edges = edges
-        self.predicted = predicted
-        self.observed = observed
-        self.interval = interval
-        self.counts = counts
-        self.name = name
-        self.positive = positive
+    edges: Array
+    predicted: Array
+    observed: Array
+    interval: Array
+    counts: Index
+    name: str = ""
+    positive: str = "1"
+
+    _size = (5.2, 5.6)  # inches
 
     @classmethod
     def from_estimator(
@@ -165,7 +155,7 @@ class CalibrationDisplay:
         counts = np.bincount(which, minlength=n_bins)
         hits = np.bincount(which, weights=happened, minlength=n_bins)
         some = np.where(counts > 0, counts, np.nan)
-        tail = (1 - _ERROR_BAR_COVERAGE) / 2
+        tail = norm.sf(2)  # the intervals cover as much as two deviations of a Gaussian
         low = np.where(hits > 0, beta.ppf(tail, hits, some - hits + 1), 0.0)
         high = np.where(hits < counts, beta.ppf(1 - tail, hits + 1, some - hits), 1.0)
         display = cls(
@@ -179,21 +169,8 @@ class CalibrationDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw frequencies above, counts below.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : CalibrationDisplay
-        """
-        ax = new_axes(ax, self, (5.2, 5.6))
+    def _draw(self, ax: Any) -> None:
         self.ax_, self.counts_ax_ = panels(ax, (0, 0.36, 1, 0.64), (0, 0, 1, 0.27))
-        self.figure_ = ax.figure
         self.ax_.plot([0, 1], [0, 1], color=ASIDE, linestyle="dashed", label="perfect")
         there = self.counts > 0
         away = np.abs(self.interval - self.observed)[:, there]
@@ -222,4 +199,3 @@ class CalibrationDisplay:
         legend_below(self.ax_, 0.01, 2)
         self.counts_ax_.set(xlabel=f"predicted probability of {brief(self.positive)}", xlim=(0, 1))
         self.counts_ax_.set_ylabel("observations")
-        return self

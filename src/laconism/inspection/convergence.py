@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from .._protocols import Array
-from ._draw import last_step, legend, need, new_axes, panels, style
+from ._draw import Display, by_output, last_step, legend, names_of_outputs, need, panels, style
 
 
-class ConvergenceDisplay:
+@dataclass(eq=False, repr=False)
+class ConvergenceDisplay(Display):
     """Objective and number of active columns at each iteration of a fit.
 
     Use :meth:`from_estimator` to create one. The objective is what the fit maximises: a penalised log
@@ -51,17 +53,12 @@ class ConvergenceDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        objectives: Sequence[Array],
-        actives: Sequence[Array],
-        names: Sequence[str],
-        title: str = "",
-    ) -> None:
-        self.objectives = objectives
-        self.actives = actives
-        self.names = names
-        self.title = title
+    objectives: Sequence[Array]
+    actives: Sequence[Array]
+    names: Sequence[str]
+    title: str = ""
+
+    _size = (6.0, 5.0)  # inches
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -79,31 +76,17 @@ class ConvergenceDisplay:
         """
         model = last_step(estimator)
         need(bool(getattr(model, "history_", None)), cls, "a model with a history_", model)
-        outputs = range(1 + max(record.output for record in model.history_))
-        history = [[record for record in model.history_ if record.output == k] for k in outputs]
+        history = by_output(model.history_)
         display = cls(
             [np.array([record.objective for record in records]) for records in history],
             [np.array([record.active for record in records]) for records in history],
-            [str(name) for name in model.classes_] if len(history) > 1 else [""],
+            names_of_outputs(model, history),
             "converged" if model.status_.converged else "not converged",
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the objective above, the number of columns below.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : ConvergenceDisplay
-        """
-        ax = new_axes(ax, self, (6.0, 5.0))
+    def _draw(self, ax: Any) -> None:
         self.ax_, self.active_ax_ = panels(ax, (0, 0.48, 1, 0.52), (0, 0, 1, 0.4))
-        self.figure_ = ax.figure
         self.lines_, self.active_lines_ = [], []
         for k, (objective, active, name) in enumerate(
             zip(self.objectives, self.actives, self.names, strict=True)
@@ -122,4 +105,3 @@ class ConvergenceDisplay:
             panel.xaxis.get_major_locator().set_params(integer=True)
         if len(self.names) > 1:  # beside the axes, where it covers no line
             legend(self.ax_, title="class", loc="upper left", bbox_to_anchor=(1.01, 1))
-        return self

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from .._protocols import Array
-from ._draw import FILL, FIRST, last_step, need, new_axes, one_of, panels
-
-# The largest number of names along an axis that is legible.
-_MAX_LEGIBLE_NAMES = 25
-# Where the scale of blues begins: its first part looks like white.
-_PALEST_BLUE = 0.18
+from ._draw import FILL, FIRST, Display, last_step, need, one_of, panels
 
 
-class GridRelevanceDisplay:
+@dataclass(eq=False, repr=False)
+class GridRelevanceDisplay(Display):
     """Weights of a table as a heat map, with the relevance of its rows and columns beside it.
 
     Use :meth:`from_estimator` to create one. White is exactly zero; the bars are
@@ -56,19 +53,13 @@ class GridRelevanceDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        weights: Array,
-        relevances: Sequence[Array],
-        names: Sequence[Sequence[str] | None] = (None, None),
-        labels: Sequence[str] = ("row", "column"),
-        title: str = "",
-    ) -> None:
-        self.weights = weights
-        self.relevances = relevances
-        self.names = names
-        self.labels = labels
-        self.title = title
+    weights: Array
+    relevances: Sequence[Array]
+    names: Sequence[Sequence[str] | None] = (None, None)
+    labels: Sequence[str] = ("row", "column")
+    title: str = ""
+
+    _size = (6.4, 5.2)  # inches
 
     @classmethod
     def from_estimator(
@@ -126,29 +117,16 @@ class GridRelevanceDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the map and the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : GridRelevanceDisplay
-        """
-        ax = new_axes(ax, self, (6.4, 5.2))
+    def _draw(self, ax: Any) -> None:
         from matplotlib import colormaps
         from matplotlib.colors import ListedColormap
         from matplotlib.ticker import MaxNLocator
 
         places = (0, 0, 0.76, 0.76), (0.79, 0, 0.21, 0.76), (0, 0.79, 0.76, 0.21)
         self.ax_, self.row_ax_, self.column_ax_ = panels(ax, *places)
-        self.figure_ = ax.figure
         rows, columns = (np.arange(size) for size in self.weights.shape)
         # The smallest weight is a visible blue: only exact zeros are white.
-        shades = ListedColormap(colormaps["Blues"](np.linspace(_PALEST_BLUE, 1.0, 256)))
+        shades = ListedColormap(colormaps["Blues"](np.linspace(0.18, 1.0, 256)))
         some = np.ma.masked_equal(self.weights, 0.0)
         top = float(self.weights.max()) or 1.0
         self.mesh_ = self.ax_.pcolormesh(columns, rows, some, cmap=shades, vmin=0, vmax=top)
@@ -160,7 +138,7 @@ class GridRelevanceDisplay:
         self.column_bars_ = self.column_ax_.bar(columns, self.relevances[1], 0.8, **look)
         self.ax_.set(xlabel=self.labels[1], ylabel=self.labels[0])
         for axis, names in ((self.ax_.yaxis, self.names[0]), (self.ax_.xaxis, self.names[1])):
-            if names is not None and len(names) <= _MAX_LEGIBLE_NAMES:
+            if names is not None and len(names) <= 25:  # more would not be legible
                 axis.set_ticks(np.arange(len(names)), [str(name) for name in names])
             else:
                 axis.set_major_locator(MaxNLocator(8, integer=True))
@@ -171,4 +149,3 @@ class GridRelevanceDisplay:
         self.row_ax_.set(ylim=self.ax_.get_ylim(), xlabel="relevance", yticks=[])
         self.column_ax_.set(xlim=self.ax_.get_xlim(), ylabel="relevance", xticks=[])
         self.column_ax_.set_title(self.title)
-        return self

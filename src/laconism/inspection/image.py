@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from .._protocols import Array
-from ._draw import FIRST, SECOND, last_step, legend_below, need, new_axes, one_of
+from ._draw import FIRST, SECOND, Display, last_step, legend_below, need, one_of
 
 
-class ImageRelevanceDisplay:
+@dataclass(eq=False, repr=False)
+class ImageRelevanceDisplay(Display):
     """Weights of the pixels of an image, drawn over a picture.
 
     Use :meth:`from_estimator` to create one. Positive weights are discs, negative ones crosses; their
@@ -47,10 +49,11 @@ class ImageRelevanceDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(self, weights: Array, image: Array | None = None, title: str = "") -> None:
-        self.weights = weights
-        self.image = image
-        self.title = title
+    weights: Array
+    image: Array | None = None
+    title: str = ""
+
+    _size = (4.8, 5.0)  # inches
 
     @classmethod
     def from_estimator(
@@ -97,20 +100,7 @@ class ImageRelevanceDisplay:
         title = f"{np.count_nonzero(weights)} of {size} pixels kept"
         return cls(weights, picture, title).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the picture and the weights on it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : ImageRelevanceDisplay
-        """
-        ax = new_axes(ax, self, (4.8, 5.0))
-        self.ax_, self.figure_ = ax, ax.figure
+    def _draw(self, ax: Any) -> None:
         under = np.zeros_like(self.weights) if self.image is None else self.image
         # From white to a middle grey, so that dark marks stand out.
         top = float(np.ptp(under)) or 1.0
@@ -145,4 +135,3 @@ class ImageRelevanceDisplay:
         if self.weights.any():
             for handle in legend_below(ax, 0.12, 2).legend_handles:
                 handle.set_sizes([60.0])  # of the mark, not of the first weight
-        return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,10 +10,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._protocols import Array
-from ._draw import ASIDE, FIRST, SECOND, need, new_axes
+from ._draw import ASIDE, FIRST, SECOND, Display, need
 
 
-class SparsityPathDisplay:
+@dataclass(eq=False, repr=False)
+class SparsityPathDisplay(Display):
     """Cross-validated score and kept columns over the shape ``q`` of the prior.
 
     Use :meth:`from_estimator` to create one. For each ``q`` the best of all kernel widths and prior
@@ -56,21 +58,12 @@ class SparsityPathDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        shapes: Array,
-        scores: Array,
-        errors: Array,
-        kept: Array,
-        chosen: float | None = None,
-        score_name: str = "score",
-    ) -> None:
-        self.shapes = shapes
-        self.scores = scores
-        self.errors = errors
-        self.kept = kept
-        self.chosen = chosen
-        self.score_name = score_name
+    shapes: Array
+    scores: Array
+    errors: Array
+    kept: Array
+    chosen: float | None = None
+    score_name: str = "score"
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -107,19 +100,7 @@ class SparsityPathDisplay:
         display = cls(shapes, results["mean_test_score"][best], errors, kept, chosen, name)
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw score and kept columns on two axes that share ``q``.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            None makes a new figure.
-
-        Returns
-        -------
-        display : SparsityPathDisplay
-        """
-        ax = new_axes(ax, self)
+    def _draw(self, ax: Any) -> None:
         from matplotlib.ticker import SymmetricalLogLocator
 
         self.ax_, self.kept_ax_, self.figure_ = ax, ax.twinx(), ax.figure
@@ -140,4 +121,3 @@ class SparsityPathDisplay:
         ax.set_xlabel("q, from sparse to dense")
         ax.set_ylabel(f"{self.score_name}, solid", color=FIRST)
         self.kept_ax_.set_ylabel("kept columns, dashed", color=SECOND)
-        return self

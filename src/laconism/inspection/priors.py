@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,13 +11,11 @@ import numpy as np
 from .._component import resolve
 from .._protocols import Array
 from ..priors import REGISTRY, Prior
-from ._draw import ASIDE, STYLES, legend_below, new_axes, style
-
-# Weights at which a shrinkage rule is evaluated before interpolation: accurate to five digits.
-_N_KNOTS = 20_001
+from ._draw import ASIDE, STYLES, Display, legend_below, style
 
 
-class PriorDisplay:
+@dataclass(eq=False, repr=False)
+class PriorDisplay(Display):
     r"""Penalties of priors, or their shrinkage rules.
 
     Use :meth:`from_priors` to create one. A shrinkage rule maps the least-squares estimate
@@ -53,15 +52,11 @@ class PriorDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        w: Array,
-        curves: Mapping[str, Array],
-        kind: Literal["shrinkage", "penalty"] = "shrinkage",
-    ) -> None:
-        self.w = w
-        self.curves = curves
-        self.kind = kind
+    w: Array
+    curves: Mapping[str, Array]
+    kind: Literal["shrinkage", "penalty"] = "shrinkage"
+
+    _size = (6.0, 4.6)  # inches
 
     @classmethod
     def from_priors(
@@ -106,20 +101,7 @@ class PriorDisplay:
         curves = {str(name): curve(prior, w) for name, prior in zip(names, checked, strict=True)}
         return cls(w, curves, kind).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw all curves on one pair of axes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : PriorDisplay
-        """
-        ax = new_axes(ax, self, (6.0, 4.6))
-        self.ax_, self.figure_ = ax, ax.figure
+    def _draw(self, ax: Any) -> None:
         if self.kind == "shrinkage":
             ax.plot(self.w, self.w, color=ASIDE, linewidth=0.8, label="no prior")
             ax.set(xlabel="least-squares estimate (standard errors)", ylabel="estimate under the prior")
@@ -133,27 +115,18 @@ class PriorDisplay:
             self.lines_ += ax.plot(self.w, values, label=name, **look)
         ax.axhline(0, color=ASIDE, linewidth=0.5)
         legend_below(ax, 0.14, 2)
-        return self
 
 
-def shrink(prior: Prior, estimate: Array) -> Array:
+def shrink(prior: Prior, estimate: Array, n_knots: int = 20_001) -> Array:
     """Return the shrunk weights for least-squares estimates, in units of their standard error.
 
     At a stationary point ``estimate = w + d penalty/dw``, and by the prior's law the slope is
     ``w / variance(w**2)``: the estimate is an explicit function of the weight. An ascent from the
-    estimate ends at the largest stationary weight, or at zero if there is none.
-
-    Parameters
-    ----------
-    prior : Prior
-    estimate : ndarray
-
-    Returns
-    -------
-    ndarray of the same shape
+    estimate ends at the largest stationary weight, or at zero if there is none. With this many knots
+    the interpolation is accurate to five digits.
     """
     size = np.abs(np.asarray(estimate, dtype=float))
-    w = np.concatenate([[0.0], np.geomspace(1e-8, 1.0, _N_KNOTS) * (1 + size.max(initial=0.0))])
+    w = np.concatenate([[0.0], np.geomspace(1e-8, 1.0, n_knots) * (1 + size.max(initial=0.0))])
     belongs = w.copy()
     with np.errstate(divide="ignore", over="ignore"):
         belongs[1:] += w[1:] / prior.variance(w[1:] ** 2)

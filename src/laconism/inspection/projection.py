@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from ._draw import ASIDE, last_step, legend, need, new_axes, style
+from ._draw import ASIDE, Display, by_output, last_step, legend, names_of_outputs, need, style
 
 
-class ProjectionDisplay:
+@dataclass(eq=False, repr=False)
+class ProjectionDisplay(Display):
     """Loss in nats over the number of kernels, for each output of a Laconic model.
 
     Use :meth:`from_estimator` to create one. The loss is that of the projection of the reference onto
@@ -50,22 +52,15 @@ class ProjectionDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        paths: Sequence[Any],
-        *,
-        chosen: Sequence[int],
-        tolerance: float,
-        names: Sequence[str],
-        what: str = "kernels",
-        sizes: Sequence[Any] | None = None,
-    ) -> None:
-        self.paths = paths
-        self.chosen = chosen
-        self.tolerance = tolerance
-        self.names = names
-        self.what = what
-        self.sizes = sizes
+    paths: Sequence[Any]
+    _: KW_ONLY
+    chosen: Sequence[int]
+    tolerance: float
+    names: Sequence[str]
+    what: str = "kernels"
+    sizes: Sequence[Any] | None = None
+
+    _size = (5.6, 3.8)  # inches
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -83,39 +78,20 @@ class ProjectionDisplay:
         """
         model = last_step(estimator)
         need(hasattr(model, "path_"), cls, "a LaconicClassifier or LaconicRegressor", model)
-        outputs = 1 + max(point.output for point in model.path_)
-        paths = [
-            np.array([point.nats for point in model.path_ if point.output == k]) for k in range(outputs)
-        ]
-        sizes = [
-            np.array([point.kernels for point in model.path_ if point.output == k])
-            for k in range(outputs)
-        ]
-        kept = [posterior.mean.size for posterior in model.posteriors_[:outputs]]
-        names = [str(name) for name in model.classes_] if outputs > 1 else [""]
+        outputs = by_output(model.path_)
+        sizes = [np.array([point.kernels for point in path]) for path in outputs]
+        kept = [posterior.mean.size for posterior in model.posteriors_[: len(outputs)]]
         display = cls(
-            paths,
+            [np.array([point.nats for point in path]) for path in outputs],
             chosen=[int(np.searchsorted(*pair)) for pair in zip(sizes, kept, strict=True)],
             tolerance=model.tolerance_,
-            names=names,
+            names=names_of_outputs(model, outputs),
             what="features" if model._on_features else "kernels",
             sizes=sizes,
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw loss over size.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : ProjectionDisplay
-        """
-        ax = new_axes(ax, self, (5.6, 3.8))
+    def _draw(self, ax: Any) -> None:
         least = 1e-2 * self.tolerance  # a loss of zero has no logarithm
         self.lines_ = []
         sizes = self.sizes or [np.arange(len(path)) for path in self.paths]
@@ -141,5 +117,3 @@ class ProjectionDisplay:
         ax.set_ylabel("nats lost per observation")
         if len(self.paths) > 1:
             legend(ax, title="class")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

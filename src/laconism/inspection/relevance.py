@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from .._component import is_count
 from .._protocols import Array
-from ._draw import FILL, FIRST, brief, last_step, names_of_features, need, new_axes, one_of, unwrap
+from ._draw import FILL, FIRST, Display, brief, last_step, names_of_features, need, one_of, unwrap
 
 
-class RelevanceDisplay:
+@dataclass(eq=False, repr=False)
+class RelevanceDisplay(Display):
     """Weights of the kept features or kernels as bars, the largest on top.
 
     Use :meth:`from_estimator` to create one. Positive weights are filled, negative ones hatched. The
@@ -50,19 +52,14 @@ class RelevanceDisplay:
     >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        values: Array,
-        names: Sequence[str],
-        deviations: Array | None = None,
-        label: str = "weight",
-        title: str = "",
-    ) -> None:
-        self.values = values
-        self.names = names
-        self.deviations = deviations
-        self.label = label
-        self.title = title
+    values: Array
+    names: Sequence[str]
+    deviations: Array | None = None
+    label: str = "weight"
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        self._size = (6.0, 1.4 + 0.27 * max(len(self.values), 1))  # inches; as tall as the bars need
 
     @classmethod
     def from_estimator(
@@ -115,22 +112,8 @@ class RelevanceDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure, as tall as the bars need.
-
-        Returns
-        -------
-        display : RelevanceDisplay
-        """
-        count = len(self.values)
-        ax = new_axes(ax, self, (6.0, 1.4 + 0.27 * max(count, 1)))
-        self.ax_, self.figure_ = ax, ax.figure
-        place = np.arange(count)
+    def _draw(self, ax: Any) -> None:
+        place = np.arange(len(self.values))
         self.bars_ = ax.barh(
             place,
             self.values,
@@ -145,7 +128,6 @@ class RelevanceDisplay:
         ax.set_yticks(place, [brief(name) for name in self.names])
         ax.invert_yaxis()
         ax.set(xlabel=self.label, title=self.title)
-        return self
 
 
 def _weights(

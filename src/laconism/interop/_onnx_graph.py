@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
@@ -9,8 +10,6 @@ import numpy as np
 
 # Version of the operators: old enough for runtimes on devices, new enough for all operators used.
 OPSETS = {"": 17, "ai.onnx.ml": 3}
-# Version of the file format: the first that supports this opset.
-IR = 8
 
 Value: TypeAlias = "Tensor | float | np.ndarray[Any, Any]"
 
@@ -73,6 +72,22 @@ class Graph:
         return self.constant(float(value) if isinstance(value, int) else value).name
 
 
+Operation: TypeAlias = "Callable[[Tensor, Value], Tensor]"
+
+
+def _binary(kind: str) -> tuple[Operation, Operation]:
+    """Return the methods that apply an operator with the tensor on its left, and on its right."""
+    return (
+        lambda tensor, other: tensor.graph.op(kind, tensor, other),
+        lambda tensor, other: tensor.graph.op(kind, other, tensor),
+    )
+
+
+def _unary(kind: str) -> Callable[[Tensor], Tensor]:
+    """Return the method that applies an operator to the tensor alone."""
+    return lambda tensor: tensor.graph.op(kind, tensor)
+
+
 @dataclass(frozen=True)
 class Tensor:
     """A name in a graph, with arithmetic that adds nodes to it."""
@@ -82,35 +97,19 @@ class Tensor:
     # An array on the left leaves the operation to the tensor.
     __array_ufunc__: ClassVar[None] = None
 
-    def __add__(self, other: Value) -> Tensor:
-        return self.graph.op("Add", self, other)
-
-    def __radd__(self, other: Value) -> Tensor:
-        return self.graph.op("Add", other, self)
-
-    def __sub__(self, other: Value) -> Tensor:
-        return self.graph.op("Sub", self, other)
-
-    def __rsub__(self, other: Value) -> Tensor:
-        return self.graph.op("Sub", other, self)
-
-    def __mul__(self, other: Value) -> Tensor:
-        return self.graph.op("Mul", self, other)
-
-    def __rmul__(self, other: Value) -> Tensor:
-        return self.graph.op("Mul", other, self)
-
-    def __truediv__(self, other: Value) -> Tensor:
-        return self.graph.op("Div", self, other)
-
-    def __rtruediv__(self, other: Value) -> Tensor:
-        return self.graph.op("Div", other, self)
-
-    def __matmul__(self, other: Value) -> Tensor:
-        return self.graph.op("MatMul", self, other)
-
-    def __neg__(self) -> Tensor:
-        return self.graph.op("Neg", self)
+    __add__, __radd__ = _binary("Add")
+    __sub__, __rsub__ = _binary("Sub")
+    __mul__, __rmul__ = _binary("Mul")
+    __truediv__, __rtruediv__ = _binary("Div")
+    __matmul__ = _binary("MatMul")[0]
+    below, above = _binary("Less")  # where it is less, where it is greater
+    at_least = _binary("Max")[0]
+    at_most = _binary("Min")[0]
+    __neg__ = _unary("Neg")
+    exp = _unary("Exp")
+    log = _unary("Log")
+    sqrt = _unary("Sqrt")
+    abs = _unary("Abs")
 
     def away(self, point: Any) -> Tensor:
         """Return the difference from a point that is given in double precision.
@@ -122,38 +121,6 @@ class Tensor:
         apart: Tensor = self - near
         rest: np.ndarray[Any, Any] = point - near
         return apart - rest if rest.any() else apart
-
-    def below(self, other: Value) -> Tensor:
-        """Return where it is less."""
-        return self.graph.op("Less", self, other)
-
-    def above(self, other: Value) -> Tensor:
-        """Return where it is greater."""
-        return self.graph.op("Greater", self, other)
-
-    def exp(self) -> Tensor:
-        """Return the exponential."""
-        return self.graph.op("Exp", self)
-
-    def log(self) -> Tensor:
-        """Return the natural logarithm."""
-        return self.graph.op("Log", self)
-
-    def sqrt(self) -> Tensor:
-        """Return the square root."""
-        return self.graph.op("Sqrt", self)
-
-    def abs(self) -> Tensor:
-        """Return the absolute value."""
-        return self.graph.op("Abs", self)
-
-    def at_least(self, least: Value) -> Tensor:
-        """Return the greater of the two."""
-        return self.graph.op("Max", self, least)
-
-    def at_most(self, most: Value) -> Tensor:
-        """Return the smaller of the two."""
-        return self.graph.op("Min", self, most)
 
     def where(self, yes: Value, no: Value) -> Tensor:
         """Return ``yes`` where this is true and ``no`` elsewhere."""

@@ -12,8 +12,6 @@ from ..kernels.matern import MAX_SCALED_DISTANCE
 from ..kernels.scaled import squash
 from ._onnx_graph import Tensor, zeros
 
-# A number whose square does not overflow in single precision.
-_MAX_SQUARABLE = 1e18
 # Rows of a table of centres.
 Centres = np.ndarray[Any, Any]
 
@@ -96,7 +94,7 @@ def _polynomial(kernel: Polynomial, s: Tensor) -> Tensor:
 def _squashed(X: Tensor, spread: Any) -> Tensor:
     """Return ``asinh(x / spread)`` by logarithms: runtimes lack it in double precision."""
     u = X / np.asarray(spread, dtype=np.float64)
-    size = u.abs().at_most(_MAX_SQUARABLE)
+    size = u.abs().at_most(float(np.sqrt(np.finfo(np.float32).max)) / 2)  # its square does not overflow
     log = (size + (size * size + 1.0).sqrt()).log()
     return u.below(0.0).where(-log, log)
 

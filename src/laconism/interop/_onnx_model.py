@@ -17,8 +17,6 @@ from ._onnx_graph import Tensor, import_onnx, zeros
 from ._onnx_kernel import kernel_columns, kernel_diagonal
 from ._onnx_special import expit, log_expit, log_probit, logistic_normal_logit, probit
 
-# Largest rounding of a latent that is accepted, in units of the noise's deviation in a regression.
-_MAX_ROUNDING = 1e-4
 # Outputs by name: the tensor, its type unless it is the graph's, its width unless it is a vector.
 Results: TypeAlias = dict[str, tuple[Tensor, int | None, int | None]]
 
@@ -45,11 +43,12 @@ def predictions(model: Any, X: Tensor, std: bool) -> Results:
     return results
 
 
-def needs_double(model: Any) -> bool:
-    """Return whether the rounding of single precision would matter in the predictions of a model.
+def needs_double(model: Any, max_rounding: float = 1e-4) -> bool:
+    """Return whether single precision might round a latent by more than this.
 
-    Highly correlated kernels have large weights of either sign, and the rounding of each kernel remains
-    when they cancel. Features are centred, so that nothing cancels.
+    For a regression that is in units of the noise's deviation. Highly correlated kernels have large
+    weights of either sign, and the rounding of each kernel remains when they cancel. Features are
+    centred, so that nothing cancels.
     """
     basis, sizes = model.basis_, [np.abs(posterior.centre)[None] for posterior in model.posteriors_]
     if isinstance(basis, Features):
@@ -63,7 +62,7 @@ def needs_double(model: Any) -> bool:
         float((size @ np.abs(posterior.mean)).max(initial=0.0))
         for size, posterior in zip(sizes, model.posteriors_, strict=True)
     )
-    return summed * float(np.finfo(np.float32).eps) / 2 > _MAX_ROUNDING * unit
+    return summed * float(np.finfo(np.float32).eps) / 2 > max_rounding * unit
 
 
 def _centre(model: Any) -> np.ndarray[Any, Any]:
@@ -184,8 +183,8 @@ def _moderated(model: Any, m: Tensor, v: Tensor | None) -> Tensor:
     if kind is Probit:
         return m / (v + 1.0).sqrt()
     graph, last = m.graph, np.array([2])
-    columns = (graph.op("Unsqueeze", each, last) for each in (m, v))
-    return graph.op("Squeeze", logistic_normal_logit(*columns), last)
+    m, v = (graph.op("Unsqueeze", each, last) for each in (m, v))
+    return graph.op("Squeeze", logistic_normal_logit(m, v), last)
 
 
 def _probabilities(model: Any, t: Tensor) -> Tensor:

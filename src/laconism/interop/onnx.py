@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from ..model.published import PublishedModel
 from ..sparse.search import SparseBayesSearch
-from ._onnx_graph import IR, OPSETS, Graph, Tensor, import_onnx
+from ._onnx_graph import OPSETS, Graph, Tensor, import_onnx
 from ._onnx_model import Results, needs_double, predictions
 from ._onnx_pipeline import Table, transform, turn_back, word_columns
 
@@ -92,17 +92,17 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     for name in {each.name for each in inputs} & {each.name for each in outputs}:
         raise ValueError(f"to_onnx needs another name for the column {name!r}: an output has it.")
     made = helper.make_graph(graph.nodes, type(model).__name__, inputs, outputs, graph.constants)
+    opsets = [helper.make_opsetid(*each) for each in OPSETS.items()]
     return helper.make_model(
         made,
         producer_name="laconism",
         producer_version=importlib.import_module(__package__.split(".")[0]).__version__,
-        opset_imports=[helper.make_opsetid(*each) for each in OPSETS.items()],
-        ir_version=IR,
+        opset_imports=opsets,
+        ir_version=helper.find_min_ir_version_for(opsets),
     )
 
 
-# ---- pipelines and searches around a model
-# ---------------------------------------------------------------
+# ---- pipelines and searches around a model ------------------------------------------------
 
 
 def _descend(model: Any, step: int) -> Any:

@@ -53,16 +53,6 @@ _TRUSTED_OTHERS = (
     "sklearn.feature_selection._univariate_selection.f_regression",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.metrics._scorer._Scorer",
-    "sklearn.model_selection._split.GroupKFold",
-    "sklearn.model_selection._split.KFold",
-    "sklearn.model_selection._split.LeaveOneOut",
-    "sklearn.model_selection._split.RepeatedKFold",
-    "sklearn.model_selection._split.RepeatedStratifiedKFold",
-    "sklearn.model_selection._split.ShuffleSplit",
-    "sklearn.model_selection._split.StratifiedGroupKFold",
-    "sklearn.model_selection._split.StratifiedKFold",
-    "sklearn.model_selection._split.StratifiedShuffleSplit",
-    "sklearn.model_selection._split.TimeSeriesSplit",
     "sklearn.utils._bunch.Bunch",
 )
 # Attributes that hold the callbacks of an estimator: our parameter, and scikit-learn's.
@@ -71,9 +61,6 @@ _CALLBACKS = ("callbacks", "_skl_callbacks", "_skl_callbacks_to_teardown", "_cal
 _LABEL = "laconism.json"
 # The same member under the former name of the library.
 _FORMER_LABEL = "laconic.json"
-# Characters of a file's name that the name of its temporary file repeats: file systems allow 255 bytes,
-# the temporary name adds 34, and a character may take four.
-_MAX_NAME_CHARACTERS = 50
 
 
 def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = False) -> None:
@@ -242,9 +229,11 @@ def _skops() -> Any:
 @cache
 def _trusted() -> list[str]:
     """Return the names of the classes that a file may refer to."""
+    from sklearn import model_selection
     from sklearn.metrics import get_scorer, get_scorer_names
 
-    names = set(_TRUSTED_OTHERS)
+    splitters = (each for each in vars(model_selection).values() if hasattr(each, "get_n_splits"))
+    names = {*_TRUSTED_OTHERS, *(f"{each.__module__}.{each.__name__}" for each in splitters)}
     for module in _modules():
         names.update(
             f"{module.__name__}.{name}"
@@ -344,17 +333,14 @@ def _parts(thing: Any, seen: set[int]) -> Iterator[Any]:
 def write_whole(data: bytes, path: str | os.PathLike[str]) -> None:
     """Write a file completely or not at all: an existing file stays until all is written.
 
-    Parameters
-    ----------
-    data : bytes
-    path : str or path
-        Of a link the target is replaced; a device or a pipe is written to directly.
+    Of a link the target is replaced; a device or a pipe is written to directly.
     """
     if Path(path).exists() and not Path(path).is_file():
         Path(path).write_bytes(data)
         return
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name[:_MAX_NAME_CHARACTERS]}.{uuid.uuid4().hex}")
+    # File systems allow names of 255 bytes, this one adds 34, and a character may take four.
+    beside = target.with_name(f".{target.name[:50]}.{uuid.uuid4().hex}")
     try:
         with beside.open("xb") as file:
             if target.exists():  # the temporary file has the same permissions

@@ -11,12 +11,6 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from .._protocols import Array
 
-# When x equals c, |x|^2 + |c|^2 - 2 x.c is off by a few units in the last place of |x|^2. Values below
-# eight of them are set to zero, which matters for profiles with a cusp there.
-ROUNDING = 8 * float(np.finfo(np.float64).eps)
-# With at most this many centres, distances are laid out by columns: short rows are slow to work on.
-_MAX_CENTRES_BY_COLUMNS = 64
-
 
 def is_sparse(X: Any) -> bool:
     """Whether ``X`` is sparse; a plain bool, so that type checkers do not narrow ``X``."""
@@ -100,7 +94,7 @@ def squared_distances(X: Any, C: Any) -> Array:
     # |a|^2 + |b|^2 - 2 a.b in double precision, in place. A fit evaluates a kernel hundreds of times,
     # often for few columns: validating the matrices again would cost more than the product.
     A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
-    few = B.shape[0] <= _MAX_CENTRES_BY_COLUMNS < A.shape[0]
+    few = B.shape[0] <= 64 < A.shape[0]  # laid out by columns: short rows are slow to work on
     if few:
         A, B = B, A
     norms, others = row_norms(A, squared=True), row_norms(B, squared=True)
@@ -136,11 +130,15 @@ def _bordered(A: Array, next_to_last: Array | float, last: Array | float) -> Arr
 
 
 def _zero_equal_rows(sq: Array, norms: Array) -> None:
-    """Set to zero, in place, distances that are rounding: see ``ROUNDING``."""
-    flat = sq.ravel()  # a view: the matrix is contiguous
+    """Set to zero, in place, distances that are rounding.
+
+    When x equals c, |x|^2 + |c|^2 - 2 x.c is off by a few units in the last place of |x|^2. Values below
+    eight of them are set to zero, which matters for profiles with a cusp there.
+    """
+    flat, rounding = sq.ravel(), 8 * np.finfo(np.float64).eps  # a view: the matrix is contiguous
     # Almost no entry is below the largest bound; only those are compared with the bound of their pair.
-    near = np.flatnonzero(flat < ROUNDING * norms.max())
-    flat[near[flat[near] < ROUNDING * norms[near // sq.shape[1]]]] = 0.0
+    near = np.flatnonzero(flat < rounding * norms.max())
+    flat[near[flat[near] < rounding * norms[near // sq.shape[1]]]] = 0.0
 
 
 def dot_products(X: Any, C: Any) -> Array:

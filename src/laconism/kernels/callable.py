@@ -12,9 +12,6 @@ from .._protocols import Array
 from ._pairwise import is_sparse
 from .base import Kernel
 
-# Rows per call of diag: fewer calls, at the price of evaluating whole blocks.
-DIAGONAL_BLOCK_ROWS = 64
-
 
 class FunctionKernel(Kernel):
     """A function of two matrices as a kernel, ``K = function(X, C)``.
@@ -35,17 +32,14 @@ class FunctionKernel(Kernel):
            [0.368]])
     """
 
+    positive = False  # it is not known to be positive semi-definite
+
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
 
     def check(self) -> None:
         """Raise ``ValueError`` unless ``function`` can be called."""
         require(callable(self.function), self, "function must be callable", self.function)
-
-    @property
-    def positive(self) -> bool:
-        """False: it is not known to be positive semi-definite."""
-        return False
 
     def __call__(self, X: Any, C: Any) -> Array:
         """Return ``function(X, C)``, checked for shape and finiteness."""
@@ -61,11 +55,9 @@ class FunctionKernel(Kernel):
         return K if K.dtype in (np.float32, np.float64) else K.astype(np.float64)
 
     def diag(self, X: Any) -> Array:
-        """Return the diagonal, evaluated in small blocks of rows."""
+        """Return the diagonal, from small blocks of rows: few calls, and no large matrix."""
         X = X.tocsr() if is_sparse(X) else np.asarray(X)
-        blocks = [
-            X[start : start + DIAGONAL_BLOCK_ROWS] for start in range(0, X.shape[0], DIAGONAL_BLOCK_ROWS)
-        ]
+        blocks = [X[start : start + 64] for start in range(0, X.shape[0], 64)]
         return np.concatenate([np.diagonal(self(block, block)) for block in blocks])
 
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._protocols import Array
+from ..linalg import CONSTANT_VARIANCE_FRACTION
 from ..solvers import Problem, State
-
-# A column whose variance is below this fraction of its mean square is constant.
-_CONSTANT_VARIANCE_FRACTION = 1e-12
 
 
 def first_precision(problem: Problem, empty: State) -> float:
@@ -30,7 +28,7 @@ def own_precisions(problem: Problem, empty: State) -> Array:
     for all would start columns of small entries with a signal-to-noise ratio of nearly zero.
     """
     variances, squares = _variances(problem)
-    varies = variances > _CONSTANT_VARIANCE_FRACTION * squares
+    varies = variances > CONSTANT_VARIANCE_FRACTION * squares
     own = max(int(varies.sum()), 1) * variances * _mean_curvature(problem, empty)
     return np.where(varies & (own > 0), own, first_precision(problem, empty))
 

@@ -10,26 +10,14 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from .._protocols import Array, Likelihood
-from ..linalg import Quadratic, Ridge, ridge
+from ..linalg import Quadratic, Ridge, remainder, ridge
 from ..magnitude import LARGEST
 from ..solvers import Problem
 from ..solvers.line_search import backtrack, lengthen
 from ..solvers.problem import floor_curvature
 
-# Newton steps; a concave function needs few.
-_MAX_STEPS = 100
-# How many times as long as Newton's a step may be: where rows are classified well the curvature falls,
-# Newton's method takes many short steps, and a longer one costs no solve.
-_MAX_STEP_LENGTH = 16.0
-# It ends when the next step would gain less than this many nats: the error of the log-determinant is of
-# first order in the weights, the square root of this.
-_MIN_GAIN_NATS = 1e-16
-# A promised gain below this fraction of the value is lost in its rounding.
-_ROUNDING = 1e-16
-# The residual has at least this fraction of the observations as degrees of freedom.
-_MIN_RESIDUAL_DEGREES_FRACTION = 0.1
-# The smallest curvature of a row relative to its slope, so that its target may be squared.
-_MIN_CURVATURE_PER_SLOPE = 1 / LARGEST
+# Nats to which a mode is found where several are only compared.
+COMPARISON_NATS = 1e-2
 
 Solve = Callable[..., Ridge]
 
@@ -100,14 +88,17 @@ def refit_by_degrees(
     """
     total = float(problem.weight.sum())
     free = n_well_determined + problem.intercept
-    left = max(total - free, _MIN_RESIDUAL_DEGREES_FRACTION * total)
+    left = float(remainder(total, free))
     v = float(problem.weight @ likelihood.squares(problem.y, f)) / total * (total - left) / left
     return likelihood.refit(problem.y, f, problem.weight, free, v)
 
 
 def own_precision(slope: Array, curvature: Array) -> Array:
-    """Return the precision of the Gaussian with the likelihood's own slope and curvature, never zero."""
-    return np.maximum(floor_curvature(curvature), _MIN_CURVATURE_PER_SLOPE * np.abs(slope))
+    """Return the precision of the Gaussian with the likelihood's own slope and curvature, never zero.
+
+    It is large enough that the target may be squared.
+    """
+    return np.maximum(floor_curvature(curvature), np.abs(slope) / LARGEST)
 
 
 def find_mode(
@@ -116,16 +107,18 @@ def find_mode(
     likelihood: Likelihood,
     w: Array,
     b: float,
-    gain: float = _MIN_GAIN_NATS,
+    gain: float = 1e-16,
     solve: Solve = ridge,
+    max_steps: int = 100,
 ) -> Mode:
     """Return the mode, by Newton's method from ``w`` and ``b`` until a step gains less than ``gain``.
 
-    Each step is a ridge problem, which ``solve`` solves.
+    Each step is a ridge problem, which ``solve`` solves. The default gain, in nats, is small because the
+    error of the log-determinant is of first order in the weights, the square root of the gain.
     """
     here = _Point.at(problem, alpha, likelihood, w, b, problem.latent(w, b))
     last = False
-    for _ in range(_MAX_STEPS):
+    for _ in range(max_steps):
         r = problem.weight * own_precision(here.slope, here.curvature)
         target = here.f + problem.weight * here.slope / r
         answer = solve(problem.design, r, target, 1 / alpha, intercept=problem.intercept)
@@ -134,7 +127,8 @@ def find_mode(
         promise = float((problem.weight * here.slope) @ df) - float((alpha * here.w) @ dw)
         if last or promise <= gain:
             break
-        last = promise <= _ROUNDING * abs(here.value)  # one more, and the value cannot tell
+        # One more, and rounding hides the gain.
+        last = bool(promise <= np.finfo(float).eps / 2 * abs(here.value))
         found = _line_search(problem, alpha, likelihood, here, (dw, db, df))
         if found is None:
             break  # a step that only rounding can judge
@@ -174,7 +168,11 @@ def _line_search(
     here: _Point,
     direction: tuple[Array, float, Array],
 ) -> tuple[_Point, float] | None:
-    """Return a point along the direction that is no lower, and the length of the step; or None."""
+    """Return a point along the direction that is no lower, and the length of the step; or None.
+
+    Where rows are classified well the curvature falls and Newton's steps are too short; a longer one
+    costs no solve.
+    """
     dw, db, df = direction
 
     def at(step: float) -> _Point:
@@ -184,4 +182,4 @@ def _line_search(
     found = backtrack(at, lambda new, _: new.value >= here.value)
     if found is None or found[1] < 1:
         return found
-    return lengthen(at, lambda new, old: new.value > old.value, *found, max_step=_MAX_STEP_LENGTH)
+    return lengthen(at, lambda new, old: new.value > old.value, *found, max_step=16.0)

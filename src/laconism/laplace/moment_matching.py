@@ -9,21 +9,14 @@ import numpy as np
 
 from .._protocols import Array
 from ..likelihoods import Binary
+from ..linalg import RELATIVE_JITTER, remainder
+from ..solvers.problem import floor_curvature
 from .mode import Mode, Solve
 
-# Sweeps over all rows.
-_MAX_SWEEPS = 200
-# The fraction of each update that is made: all rows change at once, and whole updates may oscillate.
-_DAMPING = 0.8
-# The largest change of a row, in deviations of its latent, at which the sweeps end.
-_TOLERANCE = 1e-8
-# The same where modes are only compared.
-_COMPARISON_TOLERANCE = 1e-3
-# The smallest precision of a row relative to the largest, and of the variance without the row.
-_MIN_RELATIVE_PRECISION = 1e-10
 
-
-def match_moments(mode: Mode, solve: Solve, *, exact: bool) -> Mode:
+def match_moments(
+    mode: Mode, solve: Solve, *, tol: float = 1e-8, max_sweeps: int = 200, damping: float = 0.8
+) -> Mode:
     r"""Return the Gaussian posterior whose rows match the moments given by their labels.
 
     Expectation propagation [M01]_, started at Laplace's approximation. Where columns outnumber rows, a
@@ -40,14 +33,8 @@ def match_moments(mode: Mode, solve: Solve, *, exact: bool) -> Mode:
 
     so a sweep is one ridge problem. ``objective`` is the log evidence of expectation propagation.
 
-    Parameters
-    ----------
-    mode : Mode
-        Of labels.
-    solve : callable
-        Solver of ridge problems.
-    exact : bool
-        Whether to converge to the last digits; otherwise enough to be compared.
+    The sweeps end when no row changes by more than ``tol`` deviations of its latent. Only the fraction
+    ``damping`` of each update is made: all rows change at once, and whole updates may oscillate.
 
     References
     ----------
@@ -56,16 +43,16 @@ def match_moments(mode: Mode, solve: Solve, *, exact: bool) -> Mode:
        classification, Journal of Machine Learning Research 6 (2005).
     """
     problem, r, z = mode.problem, mode.r, mode.target
-    for _ in range(_MAX_SWEEPS):
+    for _ in range(max_sweeps):
         answer = solve(problem.design, r, z, 1 / mode.alpha, intercept=problem.intercept)
         f = problem.latent(answer.weights, answer.intercept)
         v = answer.latent_variance(problem.design, r)
         matched, pull, row_evidence = _match_rows(mode, r, z, f, v)
         moved = np.abs(pull - r * z - (matched - r) * f) * np.sqrt(v) + np.abs(matched - r) * v
-        if moved.max() <= (_TOLERANCE if exact else _COMPARISON_TOLERANCE):
+        if moved.max() <= tol:
             break
-        pull = r * z + _DAMPING * (pull - r * z)
-        r = r + _DAMPING * (matched - r)
+        pull = r * z + damping * (pull - r * z)
+        r = r + damping * (matched - r)
         z = pull / r
     penalty = float(r @ (z - f) ** 2) + float(mode.alpha @ answer.weights**2)
     evidence = row_evidence - 0.5 * (penalty + answer.log_det)
@@ -92,12 +79,11 @@ def _match_rows(mode: Mode, r: Array, z: Array, f: Array, v: Array) -> tuple[Arr
     """
     weight, binary = mode.problem.weight, cast(Binary, mode.likelihood)
     own = r / np.maximum(weight, 1.0)
-    left = np.maximum(1 - v * own, _MIN_RELATIVE_PRECISION)
+    left = remainder(1.0, v * own, RELATIVE_JITTER)
     m_left, v_left = (f - v * own * z) / left, v / left
     log_p, slope, curvature = binary.integrated(mode.problem.y, m_left, v_left)
     away = (z - m_left) ** 2 / (v_left + 1 / own)
     row_evidence = float(weight @ (log_p + 0.5 * np.log1p(own * v_left) + 0.5 * away))
-    curvature = np.maximum(curvature, _MIN_RELATIVE_PRECISION / (1 + v_left))
-    matched = weight * curvature / np.maximum(1 - v_left * curvature, _MIN_RELATIVE_PRECISION)
-    matched = np.maximum(matched, _MIN_RELATIVE_PRECISION * matched.max())
+    curvature = np.maximum(curvature, RELATIVE_JITTER / (1 + v_left))
+    matched = floor_curvature(weight * curvature / remainder(1.0, v_left * curvature, RELATIVE_JITTER))
     return matched, matched * (m_left + slope / curvature), row_evidence

@@ -3,77 +3,43 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from .._protocols import Array, Design, Likelihood
 from ..likelihoods import Gaussian, Noise
 from ..linalg import Ridge, ridge, ridge_of_rows
-from ..solvers import Problem
+from ..solvers import Problem, State
 from ..solvers.problem import floor_curvature
 from .first_precision import first_precision
-from .mode import Mode, Solve, find_mode
+from .mode import COMPARISON_NATS, Mode, Solve, find_mode
 from .moment_matching import match_moments
-
-# Up to this many columns per row, solving from the columns is faster than from products of rows.
-_MAX_COLUMNS_PER_ROW = 0.5
-# Alternations between the mode and the noise, where that has heavy tails.
-_MAX_NOISE_ROUNDS = 50
-# They end when the evidence changes by less than this many nats.
-_NOISE_TOLERANCE_NATS = 1e-4
-# The same where modes are only compared.
-_COMPARISON_TOLERANCE_NATS = 0.05
-
-
-class Weights(Protocol):
-    """Weights and an intercept."""
-
-    @property
-    def w(self) -> Array: ...  # noqa: D102
-
-    @property
-    def b(self) -> float: ...  # noqa: D102
-
-    @property
-    def likelihood(self) -> Likelihood: ...  # noqa: D102
 
 
 def fit_shared(
     problem: Problem,
     relative_precision: float,
-    near: Weights | None = None,
+    near: Mode | State | None = None,
     gain: float | None = None,
     latent: Array | None = None,
     products: Array | None = None,
     *,
     moments: bool = False,
+    max_noise_rounds: int = 50,
 ) -> Mode:
     r"""Return the mode under one precision for all weights.
 
-    Parameters
-    ----------
-    problem : Problem
-    relative_precision : float
-        The precision, relative to :func:`~laconism.laplace.first_precision.first_precision`. With
-        Gaussian noise it is thus in units of :math:`1/\sigma^2`, and the mode does not depend on the
-        noise, whose variance is the one that makes the data most probable:
-        :math:`\sigma^2 = (\|y - f\|^2 + \sigma^2\alpha\|w\|^2)/(n - 1)`.
-    near : Mode, or whatever has its ``w`` and ``b``, optional
-        A mode of the same problem to begin at.
-    gain : float, optional
-        Nats below which a step of Newton's method is the last; by default rounding. Such a mode is for
-        comparing.
-    latent : ndarray of shape (n,), optional
-        The latent of other columns at the same rows, to start from if ``near`` is None.
-    products : ndarray of shape (n, n), optional
-        :func:`row_products` of the design, which makes a step faster where columns are many.
-    moments : bool, default=False
-        For labels, whether moments are matched (:func:`match_moments`).
+    The precision is relative to :func:`~laconism.laplace.first_precision.first_precision`. With Gaussian
+    noise it is thus in units of :math:`1/\sigma^2`, and the mode does not depend on the noise, whose
+    variance is the one that makes the data most probable:
+    :math:`\sigma^2 = (\|y - f\|^2 + \sigma^2\alpha\|w\|^2)/(n - 1)`. Noise with heavy tails alternates
+    with the mode.
 
-    Returns
-    -------
-    Mode
+    The search begins at ``near``, a mode of the same problem, or else at ``latent``, the latent of other
+    columns at the same rows. ``gain`` is the nats below which a step of Newton's method is the last, by
+    default rounding: such a mode is for comparing. ``products`` are :func:`row_products` of the design,
+    which make a step faster where columns are many. ``moments`` matches the moments of labels.
     """
     empty, columns = problem.empty(), problem.design.shape[1]
     alpha = np.full(columns, relative_precision * first_precision(problem, empty))
@@ -88,7 +54,7 @@ def fit_shared(
     if near is not None and isinstance(likelihood, Noise):
         alpha, likelihood = _with_noise(alpha, likelihood, near.likelihood)
     mode = find_mode(problem, alpha, likelihood, w, b, **until)
-    for _ in range(_MAX_NOISE_ROUNDS):
+    for _ in range(max_noise_rounds):
         likelihood = _most_probable_noise(mode)
         if likelihood is mode.likelihood:
             break
@@ -96,19 +62,17 @@ def fit_shared(
         before, mode = mode, find_mode(problem, alpha, likelihood, mode.w, mode.b, **until)
         # With Gaussian noise the mode does not depend on its variance, and one round is enough.
         change = abs(mode.objective - before.objective)
-        if isinstance(likelihood, Gaussian) or change <= (
-            _NOISE_TOLERANCE_NATS if gain is None else _COMPARISON_TOLERANCE_NATS
-        ):
+        if isinstance(likelihood, Gaussian) or change <= (1e-4 if gain is None else COMPARISON_NATS):
             break
     if moments:
-        mode = match_moments(mode, until["solve"], exact=gain is None)
+        mode = match_moments(mode, until["solve"], tol=1e-8 if gain is None else 1e-3)
     return mode
 
 
 def row_products(design: Design) -> Array | None:
     """Return ``Phi Phi'`` if there are enough columns that solving from it is faster."""
     n, p = design.shape
-    if p <= _MAX_COLUMNS_PER_ROW * n:
+    if 2 * p <= n:
         return None
     Phi = design.matvec(np.eye(p))
     return np.asarray(Phi @ Phi.T)

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .._protocols import Array
+from ..likelihoods._noise import UNIDENTIFIED_NOISE_FRACTION
 from ..linalg import symmetric_eigen
 from ..solvers import Problem
 
 # Signal-to-noise ratios of the strongest direction.
 _RATIOS = np.logspace(-2, 14, 97)
-# Noise below this fraction of the target's variance is ignored: the evidence hardly depends on it.
-_MIN_NOISE_FRACTION = 1e-3
 
 
-class SignalToNoise(NamedTuple):
-    """Signal-to-noise ratios, the log evidence of each, and the variance of the noise there."""
-
-    ratios: Array
-    evidence: Array
-    noise: Array
-
-
-def signal_to_noise(problem: Problem) -> SignalToNoise:
-    r"""Return evidence and noise of each ratio, under one precision for all weights.
+def signal_to_noise(problem: Problem) -> tuple[Array, Array, Array]:
+    r"""Return signal-to-noise ratios, and log evidence and noise variance of each under one precision.
 
     The eigenvalues of a smooth kernel spread over many decades, the evidence has several local maxima,
     and a fixed point ends in one of them. With Gaussian noise, of the targets or of labels taken as
@@ -47,7 +36,7 @@ def signal_to_noise(problem: Problem) -> SignalToNoise:
     missed = np.maximum((projected / shrink).sum(axis=1) + rest, np.finfo(float).tiny)
     n = max(total - problem.intercept, 0.5 * total)  # less one for a free intercept
     evidence = -0.5 * np.log(shrink).sum(axis=1) - 0.5 * n * np.log(missed)
-    return SignalToNoise(ratios, evidence, missed / n)
+    return ratios, evidence, missed / n
 
 
 def expected_noise(problem: Problem) -> float:
@@ -58,6 +47,7 @@ def expected_noise(problem: Problem) -> float:
     variance.
     """
     _, evidence, noise = signal_to_noise(problem)
-    some = noise >= _MIN_NOISE_FRACTION * noise[0]  # at the first ratio nearly all variance is noise
+    # At the first ratio nearly all variance is noise.
+    some = noise >= UNIDENTIFIED_NOISE_FRACTION * noise[0]
     posterior = np.exp(evidence[some] - evidence[some].max())
     return float(posterior @ noise[some] / posterior.sum())

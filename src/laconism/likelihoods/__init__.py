@@ -2,15 +2,14 @@
 
 The laws ``d bound/dm == r (z - m)`` and ``d bound/dv == -r / 2`` are tested for every class.
 
-- ``_base``: the base class; ``_binary``: what the likelihoods of two classes share.
+- ``_base``: the base class, and what the likelihoods of two classes share.
 - ``_noise``: what the likelihoods of regression share, such as the lower bound of the noise.
 - ``probit``, ``logistic``: two classes.
 - ``gaussian``: regression; ``student``: regression with heavy tails.
 """
 
 from .._component import snake_case
-from ._base import Likelihood
-from ._binary import Binary
+from ._base import Binary, Likelihood
 from ._noise import Noise
 from .gaussian import Gaussian
 from .logistic import Logistic

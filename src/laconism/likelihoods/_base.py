@@ -1,4 +1,4 @@
-"""What all likelihoods share."""
+"""What all likelihoods share, and what those of two classes share."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from scipy.special import logsumexp
 
 from .._component import Component
 from .._protocols import Array, Seed
-
-# Nodes of the Gauss-Hermite rule, which is exact for polynomials of twice the degree.
-_QUADRATURE_NODES = 64
 
 
 class Likelihood(Component, ABC):
@@ -52,7 +49,7 @@ class Likelihood(Component, ABC):
 
     def predictive(self, y: Array, m: Array, v: Array) -> Array:
         """Return ``log p(y)`` for a latent ``f ~ N(m, v)``, by quadrature where no formula is known."""
-        nodes, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE_NODES)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(64)
         f = np.asarray(m)[..., None] + np.sqrt(np.asarray(v))[..., None] * nodes
         log_p = self.log_prob(np.asarray(y)[..., None], f)
         return np.asarray(logsumexp(log_p, axis=-1, b=weights / weights.sum()))
@@ -72,3 +69,41 @@ class Likelihood(Component, ABC):
     def hold(self) -> Self:
         """Return the likelihood with its parameters fixed at their present values."""
         return self
+
+
+class Binary(Likelihood):
+    """A likelihood of labels -1, +1 with a symmetric link: ``P(y | f) = link(y f)``."""
+
+    @abstractmethod
+    def log_link(self, t: Array) -> Array:
+        """Return ``log link(t)``."""
+
+    @abstractmethod
+    def moderate(self, m: Array, v: Array) -> Array:
+        """Return the ``t`` whose ``link(t)`` is the probability integrated over ``f ~ N(m, v)``."""
+
+    def log_prob(self, y: Array, f: Array) -> Array:
+        """Return ``log link(y f)``."""
+        return self.log_link(y * f)
+
+    def predictive(self, y: Array, m: Array, v: Array) -> Array:
+        """Return the log of the integrated probability of each label."""
+        return self.log_link(y * self.moderate(m, v))
+
+    def integrated(self, y: Array, m: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Return :meth:`predictive`, its first derivative in ``m``, and minus the second."""
+        h = 1e-3 * np.sqrt(1 + v)  # the step of the finite differences
+        t, ahead, behind = (self.moderate(m + step, v) for step in (0.0, h, -h))
+        rate, bend = (ahead - behind) / (2 * h), (ahead - 2 * t + behind) / h**2
+        log_p, slope, curvature = self.evaluate(y, t)
+        return log_p, slope * rate, curvature * rate**2 - slope * bend
+
+    def first_target(self, y: Array) -> Array:
+        """Return the labels as 0 and 1, step 2 of [FJ01]'s algorithm."""
+        return (y + 1) / 2
+
+    def sample(self, f: Array, rng: Seed) -> Array:
+        """Draw a label for each latent."""
+        generator = np.random.default_rng(rng)
+        uniform = generator.uniform(size=np.shape(f))
+        return np.asarray(np.where(np.log(uniform) < self.log_link(f), 1.0, -1.0))

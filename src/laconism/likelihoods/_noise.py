@@ -5,16 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import numpy as np
+from scipy.special import ndtri
 
 from .._component import is_positive, require
 from .._protocols import Array
 from ._base import Likelihood
 
 # A model with at least half as many columns as rows can interpolate, so small residuals are no evidence
-# of little noise: the noise is at least this fraction of the target's variance.
-_UNIDENTIFIED_NOISE_FRACTION = 1e-3
-# The median distance from the median of a Gaussian, in standard deviations.
-_MEDIAN_DISTANCE = 0.6744897501960817
+# of little noise: the noise is at least this fraction of the target's variance (record 016).
+UNIDENTIFIED_NOISE_FRACTION = 1e-3
+# The noise is at most this many times the mean squared residual: with less than one degree of freedom
+# the fixed point of noise and latent variance would diverge.
+MAX_NOISE_PER_RESIDUAL = 5.0
 
 
 class Noise(Likelihood):
@@ -54,7 +56,7 @@ def least_noise(spread: float, size: float, floor: float, noise_unidentified: bo
     ``spread`` is the variance of the targets and ``size`` their magnitude. ``noise_unidentified`` is
     true if there are at least half as many columns as rows.
     """
-    least = spread * max(_UNIDENTIFIED_NOISE_FRACTION if noise_unidentified else 0.0, floor)
+    least = spread * max(UNIDENTIFIED_NOISE_FRACTION if noise_unidentified else 0.0, floor)
     if spread <= (8 * np.finfo(float).eps * size) ** 2:
         least = (1e-6 * size) ** 2  # the target is constant up to rounding
     return float(max(least, 1e-150))
@@ -73,7 +75,7 @@ def median(values: Array, weight: Array) -> float:
 def robust_spread(y: Array, weight: Array) -> float:
     """Return the variance of the targets from their median absolute deviation, robust to outliers."""
     away = np.abs(y - median(y, weight))
-    typical = median(away, weight) / _MEDIAN_DISTANCE
+    typical = median(away, weight) / float(ndtri(0.75))  # the median distance of a unit Gaussian
     if typical > 0:
         return typical**2
     return float(weight @ away / weight.sum()) ** 2  # more than half of the targets are equal

@@ -8,11 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from .._protocols import Array, Seed
-from ._noise import Noise, least_noise
-
-# The noise is at most this many times the mean squared residual: with less than one degree of freedom
-# the fixed point of noise and latent variance would diverge.
-_MAX_NOISE_PER_RESIDUAL = 5.0
+from ._noise import MAX_NOISE_PER_RESIDUAL, Noise, least_noise
 
 
 class Gaussian(Noise):
@@ -69,7 +65,7 @@ class Gaussian(Noise):
         size = float(np.abs(y).max(initial=0.0))
         least = least_noise(spread, size, self.floor, 2 * n_columns >= total)
         seen = weight @ (y - f) ** 2 / total
-        noise = max(min(seen + v, _MAX_NOISE_PER_RESIDUAL * max(seen, spread)), least)
+        noise = max(min(seen + v, MAX_NOISE_PER_RESIDUAL * max(seen, spread)), least)
         return type(self)(noise=float(noise), estimate=True, floor=self.floor)
 
     def hold(self) -> Self:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._protocols import Array
-from ..special import expit, jaakkola_weight, log_expit, logistic_normal_logit
-from ._binary import Binary
+from ..special import jaakkola_weight, log_expit, logistic_normal_logit
+from ._base import Binary
 
 
 class Logistic(Binary):
@@ -29,10 +29,6 @@ class Logistic(Binary):
        and Computing 10, 2000.
     """
 
-    def log_prob(self, y: Array, f: Array) -> Array:
-        """Return ``log sigmoid(y f)``."""
-        return np.asarray(log_expit(y * f))
-
     def bound(self, y: Array, m: Array, v: Array) -> Array:
         """Return ``log sigmoid(xi) + (y m - xi) / 2`` with ``xi = sqrt(m^2 + v)``."""
         xi = np.sqrt(np.asarray(m) ** 2 + v)
@@ -45,7 +41,8 @@ class Logistic(Binary):
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """Return ``y sigmoid(-y f)`` and ``sigmoid(f) sigmoid(-f)``."""
-        return np.asarray(y * expit(-y * f)), np.asarray(expit(f) * expit(-f))
+        _, slope, curvature = self.evaluate(y, f)
+        return slope, curvature
 
     def evaluate(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
         """Return ``log_prob`` and both ``derivatives`` from one exponential."""

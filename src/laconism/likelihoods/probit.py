@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._protocols import Array
-from ..special import log_probit, probit_curvature, probit_parts, probit_ratio
-from ._binary import Binary
+from ..special import log_probit, probit_parts, probit_ratio
+from ._base import Binary
 
 
 class Probit(Binary):
@@ -28,10 +28,6 @@ class Probit(Binary):
     .. [FJ01] M. Figueiredo, A. Jain, Bayesian learning of sparse classifiers, CVPR 2001.
     """
 
-    def log_prob(self, y: Array, f: Array) -> Array:
-        """Return ``log Phi(y f)``."""
-        return log_probit(y * f)
-
     def bound(self, y: Array, m: Array, v: Array) -> Array:
         """Return ``log Phi(y m) - v/2``."""
         return log_probit(y * m) - np.asarray(v) / 2
@@ -43,8 +39,8 @@ class Probit(Binary):
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """Return ``y rho`` and ``rho (rho + y f)`` with ``rho = phi/Phi`` at ``y f``."""
-        t = y * f
-        return y * probit_ratio(t), probit_curvature(t)
+        _, slope, curvature = self.evaluate(y, f)
+        return slope, curvature
 
     def evaluate(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
         """Return ``log_prob`` and both ``derivatives`` from one special function."""

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 from .._component import is_positive, require
 from .._protocols import Array, Seed
-from ._noise import Noise, least_noise, median, robust_spread
+from ._noise import MAX_NOISE_PER_RESIDUAL, Noise, least_noise, median, robust_spread
 
 # Bounds of the degrees of freedom. Below: finite variance, and tails heavy enough for Cauchy noise.
 _MIN_DEGREES = 2.5
@@ -22,22 +22,8 @@ _MAX_DEGREES = 100.0
 _MIN_ROWS_PER_COLUMN = 8
 # The degrees of freedom are then at least this.
 _MIN_DEGREES_FEW_ROWS = 4.0
-# Relative change below which a re-estimate is discarded.
-_REFIT_TOLERANCE = 1e-8
-# Newton steps for the logarithm of the scale.
-_MAX_SCALE_STEPS = 100
-# They end when one is shorter than this.
-_SCALE_STEP_TOLERANCE = 1e-12
-# As for Gaussian noise: latent variance adds at most this many times the residual variance.
-_MAX_NOISE_PER_RESIDUAL = 5.0
 # Nodes of the integral over the precision.
 _PRECISION_NODES = 160
-# It ends where the integrand is this many nats below its maximum.
-_INTEGRAL_DEPTH_NATS = 34.0
-# A latent variance below this fraction of a squared residual does not change the density.
-_NEGLIGIBLE_VARIANCE_FRACTION = 1e-10
-# Bisections for the end of an interval, enough for double precision.
-_BISECTIONS = 50
 
 
 class Student(Noise):
@@ -134,7 +120,7 @@ class Student(Noise):
         least = least_noise(spread, median(np.abs(y), weight), self.floor, 2 * n_columns >= total)
         # In units of the target's variance nothing overflows.
         unit = max(spread, least)
-        known = min(v, _MAX_NOISE_PER_RESIDUAL * unit)
+        known = min(v, MAX_NOISE_PER_RESIDUAL * unit)
         q = np.maximum(((y - f) / np.sqrt(unit)) ** 2 + known / unit, 0.0)
         share = weight / total
         df, start = float(self.df), self.noise / unit
@@ -144,7 +130,7 @@ class Student(Noise):
             heaviest = _MIN_DEGREES_FEW_ROWS if few_rows else _MIN_DEGREES
             df = _best_df(q, share, start, (min(heaviest, df), max(_MAX_DEGREES, df)))
         noise = max(_best_scale(q, share, df, start) * unit, least)
-        if max(abs(df / self.df - 1), abs(noise / self.noise - 1)) < _REFIT_TOLERANCE:
+        if max(abs(df / self.df - 1), abs(noise / self.noise - 1)) < 1e-8:
             df, noise = self.df, self.noise  # a fixed point must not drift by rounding
         return type(self)(df, float(noise), True, self.estimate_df, self.floor)
 
@@ -185,7 +171,7 @@ class Student(Noise):
         """
         y, m, v = np.broadcast_arrays(*(np.asarray(part, dtype=float) for part in (y, m, v)))
         away, half = (y - m) ** 2, self.df / 2
-        far = v <= _NEGLIGIBLE_VARIANCE_FRACTION * (away + self.noise)
+        far = v <= 1e-10 * (away + self.noise)  # the latent's variance changes no digit
         density = self.log_prob(y, m)
         if far.all():
             return density
@@ -193,8 +179,7 @@ class Student(Noise):
         # Below low the posterior of tau at v = 0 is negligible, above high its prior is.
         low = np.log((self.df + 1) / (self.df + q / self.noise)) + _end(half + 0.5, 0)
         high = _end(half, -1)
-        step = (high - low) / (_PRECISION_NODES - 1)
-        x = low[:, None] + step[:, None] * np.arange(_PRECISION_NODES)
+        x, step = np.linspace(low, high, _PRECISION_NODES, axis=-1, retstep=True)
         s2 = v[:, None] + self.noise * np.exp(-x)
         log_p = half * (x - np.exp(x)) - 0.5 * (np.log(2 * np.pi * s2) + q[:, None] / s2)
         level = half * np.log(half) - gammaln(half)
@@ -212,7 +197,7 @@ class Student(Noise):
         unit = np.sqrt(self.noise + np.asarray(v, dtype=float))
         widest = student.isf((1 - coverage) / 4, self.df) + ndtri(0.75 + coverage / 4)
         low, high = np.zeros_like(unit), np.full_like(unit, widest)
-        for _ in range(_BISECTIONS):
+        for _ in range(50):  # enough for double precision
             middle = 0.5 * (low + high)
             inside = (part * erf((middle * unit)[..., None] / scale)).sum(axis=-1) < coverage
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
@@ -224,15 +209,18 @@ class Student(Noise):
         return np.asarray(f + np.sqrt(self.noise) * generator.standard_t(self.df, size=np.shape(f)))
 
 
-def _end(shape: float, branch: int) -> float:
-    """Return the x, left or right of zero, at which ``shape * (x + 1 - exp(x))`` is minus the depth."""
-    below = 1 + _INTEGRAL_DEPTH_NATS / shape
+def _end(shape: float, branch: int, depth: float = 34.0) -> float:
+    """Return the x, left or right of zero, at which ``shape * (x + 1 - exp(x))`` is minus the depth.
+
+    An integrand that is 34 nats below its maximum is lost in rounding.
+    """
+    below = 1 + depth / shape
     if below > 700:  # exp(-below) underflows: asymptotic forms
         return -below if branch == 0 else float(np.log(below + np.log(below)))
     return float(-below - lambertw(-np.exp(-below), branch).real)
 
 
-def _best_scale(q: Array, share: Array, df: float, start: float) -> float:
+def _best_scale(q: Array, share: Array, df: float, start: float, max_steps: int = 100) -> float:
     r"""Return the squared scale of squared residuals for given degrees of freedom.
 
     The root s of :math:`\overline{(\nu+1)q/(\nu s + q)} = 1`. The left side decreases in s from
@@ -246,7 +234,7 @@ def _best_scale(q: Array, share: Array, df: float, start: float) -> float:
     # In log s it is decreasing and bounded: Newton's method, safeguarded by a bracket.
     low, high = np.log(q.min() / df) - 40.0, np.log(q.max()) + 40.0
     x = float(np.clip(np.log(max(start, np.finfo(float).tiny)), low, high))
-    for _ in range(_MAX_SCALE_STEPS):
+    for _ in range(max_steps):
         part = q / (df * np.exp(x) + q)
         over = (df + 1) * float(share @ part) - 1
         low, high = (x, high) if over > 0 else (low, x)
@@ -255,7 +243,7 @@ def _best_scale(q: Array, share: Array, df: float, start: float) -> float:
         if not low < new < high:
             new = 0.5 * (low + high)
         x, moved = float(new), abs(new - x)
-        if moved <= _SCALE_STEP_TOLERANCE:
+        if moved <= 1e-12:
             break
     return float(np.exp(x))
 

@@ -24,22 +24,15 @@ class Gaussian(Prior):
     array(4.)
     """
 
+    kink = 0.0  # the penalty is smooth, so no weight becomes exactly zero
+    convex = True
+
     def __init__(self, width: float = 1.0) -> None:
         self.width = width
 
     def check(self) -> None:
         """Raise unless ``width`` is positive."""
         require_scale(self, "width")
-
-    @property
-    def kink(self) -> float:
-        """Zero: the penalty is smooth, so no weight becomes exactly zero."""
-        return 0.0
-
-    @property
-    def convex(self) -> bool:
-        """True."""
-        return True
 
     def penalty(self, u: Array) -> Array:
         """Return ``u / (2 width**2)``."""

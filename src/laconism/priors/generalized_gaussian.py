@@ -8,16 +8,9 @@ from typing import Literal, Self
 import numpy as np
 from scipy.special import gammaln
 
-from .._component import is_name, is_number, require, require_scale
+from .._component import MAX_SCALE, is_name, is_number, require, require_scale
 from .._protocols import Array
 from ._base import Prior
-
-# Smaller weights count as zero in scale="paper" (section 4.2 of [GGIG]).
-_MIN_COUNTED_WEIGHT = 1e-4
-# Bounds of an estimated scale, so that its square neither underflows
-_MIN_SCALE = 1e-100
-# nor overflows.
-_MAX_SCALE = 1e100
 
 
 class GeneralizedGaussian(Prior):
@@ -136,7 +129,7 @@ class GeneralizedGaussian(Prior):
 
     def at(self, scale: float) -> Self:
         """Return the prior with this scale."""
-        return type(self)(self.q, float(np.clip(scale, _MIN_SCALE, _MAX_SCALE)), self.a, self.b)
+        return type(self)(self.q, float(np.clip(scale, 1 / MAX_SCALE, MAX_SCALE)), self.a, self.b)
 
     def of_variance(self, variance: float) -> Self:
         """Return the prior whose weights have this variance, ``scale**(2/q) G(3/q) / G(1/q)``."""
@@ -165,6 +158,6 @@ class GeneralizedGaussian(Prior):
 
     def _count(self, w: Array, effective: float, unit: float) -> tuple[float, float]:
         if self.scale == "paper":
-            w = w[np.abs(w) > _MIN_COUNTED_WEIGHT]
+            w = w[np.abs(w) > 1e-4]  # section 4.2 of [GGIG]
             effective, unit = w.size, 1.0
         return effective / self.q + self.a, float(np.sum(np.abs(w) ** self.q)) + self.b * unit

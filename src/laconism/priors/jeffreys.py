@@ -49,6 +49,8 @@ class Jeffreys(Prior):
     .. [F01] M. Figueiredo, Adaptive sparseness using Jeffreys prior, NIPS 2001.
     """
 
+    kink = math.inf  # a weight that is zero stays zero
+
     def __init__(self, strength: float | Literal["auto", "universal"] = "auto") -> None:
         self.strength = strength
 
@@ -56,11 +58,6 @@ class Jeffreys(Prior):
         """Raise unless ``strength`` is a positive number, "auto" or "universal"."""
         if not is_name(self.strength, "auto", "universal"):
             require_scale(self, "strength", ", 'auto' or 'universal'")
-
-    @property
-    def kink(self) -> float:
-        """Infinite: a weight that is zero stays zero."""
-        return math.inf
 
     def bind(self, n_columns: int, *, kernel: bool, labels: bool = False) -> Self:
         """Return the prior with its strength as a number."""

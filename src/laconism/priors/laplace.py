@@ -32,6 +32,8 @@ class Laplace(Prior):
     .. [FJ01] M. Figueiredo, A. Jain, Bayesian learning of sparse classifiers, CVPR 2001.
     """
 
+    is_l1 = True
+
     def __init__(self, rate: float = 1.0) -> None:
         self.rate = rate
 
@@ -43,11 +45,6 @@ class Laplace(Prior):
     def kink(self) -> float:
         """The rate itself."""
         return self.rate
-
-    @property
-    def is_l1(self) -> bool:
-        """True: this is the lasso penalty."""
-        return True
 
     def penalty(self, u: Array) -> Array:
         """Return ``rate * sqrt(u)``."""

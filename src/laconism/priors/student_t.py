@@ -33,6 +33,8 @@ class StudentT(Prior):
        prior, IJCAI 2013.
     """
 
+    kink = 0.0  # the density is smooth at 0, so weights tend to zero without reaching it
+
     def __init__(self, a: float = 1e-3, b: float = 1e-3) -> None:
         self.a = a
         self.b = b
@@ -41,11 +43,6 @@ class StudentT(Prior):
         """Raise unless ``a`` and ``b`` are positive."""
         require_scale(self, "a")
         require_scale(self, "b")
-
-    @property
-    def kink(self) -> float:
-        """Zero: the density is smooth at 0, so weights tend to zero without reaching it."""
-        return 0.0
 
     def penalty(self, u: Array) -> Array:
         """Return ``(a + 1/2) log(b + u/2)``."""

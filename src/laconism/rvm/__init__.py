@@ -2,27 +2,25 @@
 
 Estimators, and their fit from validated rows to the published model:
 
-- ``estimators``: ``RVMClassifier`` and ``RVMRegressor``; ``base``: their fit;
-  ``inference``: their solvers
-- ``grid_estimators``: ``GridRVMClassifier`` and ``GridRVMRegressor``; ``grid_base``: their fit;
-  ``grid``: the grid and its columns
+- ``estimators``: ``RVMClassifier`` and ``RVMRegressor``; ``base``: their parameters and their fit
+- ``grid_estimators``: ``GridRVMClassifier`` and ``GridRVMRegressor``; ``grid_base``: their parameters
+  and their fit; ``grid``: the grid and its columns
 - ``fit``: all outputs on one shared design; ``output``: one of them
 
 Type-II maximum likelihood, the precisions being parameters:
 
-- ``sequential``: the solver that starts from the empty model; ``bottom_up``: its state and its add step
-- ``evidence``: the solver that starts from the full model; ``full_model``: its start;
-  ``top_down``: its prune step
-- ``directions``: the better of the two on small problems
+- ``evidence``: the solvers that start from the empty and from the full model, the better of the two on
+  small problems, and Akaike's test of what was found
+- ``bottom_up``: the state and the add step; ``full_model``: all columns to start from;
+  ``top_down``: the prune step
 - ``maximize_precisions``: Newton's method for the precisions of a quadratic log-likelihood
 - ``qr_compress``: a regression on many rows as one on few
-- ``evidence_test``: Akaike's test of what was found
 
 Variational Bayes, the precisions having distributions:
 
-- ``variational``: the solver; ``variational_state``: q(w), q(alpha) and the bound on the evidence
+- ``variational``: the solver; ``variational_state``: q(w), q(alpha), the bound on the evidence, and the
+  step sizes of its fixed-point iteration
 - ``precisions``: gamma distributions of the slices of a grid, combined by product or sum
-- ``rprop``: step sizes of its fixed-point iteration
 """
 
 from .estimators import RVMClassifier, RVMRegressor

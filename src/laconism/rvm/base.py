@@ -2,55 +2,76 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from .._component import is_name, unknown
 from ..design import Built
 from ..laplace.mode import own_precision
-from ..model.callbacks import begin_reports
 from ..model.far_variance import Augmentation
 from ..model.kernel_model import KernelModel
 from ..model.output import Fit
 from ..model.tasks import FitData
-from .fit import RelevanceSettings, fit_outputs
-from .inference import make_solver
+from .evidence import Sequential, TopDownEvidence
+from .fit import fit_outputs
+from .variational import Variational
+
+_INFERENCES = ["evidence", "sequential", "variational"]
 
 
+@dataclass(eq=False, repr=False)
 class RVMBase(KernelModel):
-    """Shared by classifier and regressor; they add the task and the predictions."""
+    """Shared by classifier and regressor; they add the task, the likelihood and the predictions."""
 
-    inference: str
-    solver: str
-    shape: float
-    rate: float
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    inference: str = "sequential"
+    solver: str = "fast"
+    fit_intercept: bool = True
+    shape: float = 1e-12
+    rate: float = 1e-12
+    max_iter: int = 1000
+    tol: float = 1e-5
+    rank_tol: Any = "auto"
+    max_rank: int = 1000
+    n_jobs: int | None = None
+    callbacks: Any = None
 
     def _fit_rows(self, data: FitData) -> None:
         """Learn the precisions of every output and publish the weights.
 
         A regression also has a noise variance and, with a kernel, the variance far from its rows.
         """
-        reports, end_reports = begin_reports(self, len(data.targets))
-        basis = self._make_basis(data.X, data.weight)
-        solver = make_solver(self.inference, self.solver, self.shape, self.rate)
-        settings = RelevanceSettings(
-            solver=solver,
+        solver = self._make_solver()
+        built, fits = fit_outputs(
+            self,
+            solver,
+            self._make_basis(data.X, data.weight),
+            data,
             kernels=self.kernel is not None,
-            fit_intercept=bool(self.fit_intercept),
-            max_iter=int(self.max_iter),
-            tol=self.tol,
             rank_tol=None if self.rank_tol == "auto" else self.rank_tol,
             max_rank=int(self.max_rank),
-            n_jobs=self.n_jobs,
         )
-        fitted = fit_outputs(settings, basis, data, reports)
-        end_reports()
-        built = fitted.built
         self.solver_ = solver
-        self._publish(fitted.outputs, built.basis, built.centre, built.note)
+        self._publish(fits, built.basis, built.centre, built.note)
         del self._rows  # one number per training row, which no prediction needs
         if not self._task.classifies:
             X, weight, (y,) = data.X, data.weight, data.targets
             self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
-            self._far_variance = self._augmentation(data, built, fitted.outputs[0])
+            self._far_variance = self._augmentation(data, built, fits[0])
+
+    def _make_solver(self) -> Any:
+        """Return what learns a precision for each weight; unused settings are checked too."""
+        if not is_name(self.inference, *_INFERENCES):
+            raise unknown("inference", str(self.inference), _INFERENCES)
+        update: Any = self.solver
+        variational = Variational(None, "product", update, self.shape, self.rate)
+        variational.check()
+        others = {"evidence": TopDownEvidence, "sequential": Sequential}
+        return others[self.inference]() if self.inference in others else variational
 
     def _augmentation(self, data: FitData, built: Built, fit: Fit) -> Augmentation | None:
         """Return one more kernel at each new row, where the kernel matrix was factored."""

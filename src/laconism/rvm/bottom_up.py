@@ -9,26 +9,20 @@ import numpy as np
 
 from .._protocols import Array, Design, Index, Likelihood
 from ..laplace.mode import Mode, find_mode
-from ..linalg import Ridge
+from ..linalg import Ridge, dissimilar
 from ..solvers import Problem
 from .maximize_precisions import maximize_precisions
 
 # Columns that one step may add together; half as many as are in the model if that is more. Adding
 # kernels one by one takes many steps; those that were not needed are deleted again.
 _BATCH_COLUMNS = 32
-# Two columns of at least this correlation are not both added in one step.
-_MAX_CORRELATION = 0.95
 # While columns are added and deleted, the evidence is maximised to within this; a smaller gain ends the
 # search.
 COARSE_NATS = 1e-2
-# A step that gains less than this is followed by a maximisation to within the next constant.
-_NEARLY_CONVERGED_NATS = 1.0
+# Near the end it is maximised to within this.
 _FINE_NATS = 1e-6
-# Quadratic approximations of the likelihood in one re-estimation of the precisions.
-_MAX_APPROXIMATIONS = 50
-# A column with less than this part of its squared length outside the span of the others is in their
-# span.
-_RANK_TOLERANCE = 1e-9
+# Columns of a small problem: both directions are tried, and Newton's method prunes early.
+FEW_COLUMNS = 300
 
 
 @dataclass(frozen=True)
@@ -101,7 +95,7 @@ def add_step(problem: Problem, state: EvidenceState) -> EvidenceState:
             mode, active = _try_columns(problem, mode, active, some, alpha[some])
         if mode is not state.mode:
             break
-    if mode.objective - state.objective <= _NEARLY_CONVERGED_NATS:
+    if mode.objective - state.objective <= 1.0:  # less than a nat: the end is near
         finer, left = reestimate(mode, active, tol=_FINE_NATS)
         if finer.objective >= state.objective:
             mode, active = finer, left
@@ -119,7 +113,8 @@ def evidence_gains(mode: Mode, active: Index, design: Design) -> tuple[Array, Ar
         whitened = primal.factor.whiten(primal.root[:, None] * shared)
         s = s - np.einsum("ij,ij->j", whitened, whitened)
     q2 = design.rmatvec(mode.problem.weight * mode.slope) ** 2
-    pays = (s > _RANK_TOLERANCE * square) & (q2 > s)
+    # A column in the span of the others has next to nothing of its squared length outside it.
+    pays = (s > 1e-9 * square) & (q2 > s)
     ratio = np.where(pays, q2, 1.0) / np.where(pays, s, 1.0)
     alpha = np.where(pays, s / np.where(pays, ratio - 1, 1.0), np.inf)
     return 0.5 * (ratio - 1 - np.log(ratio)), alpha, np.sqrt(np.maximum(square, 0.0))
@@ -128,19 +123,15 @@ def evidence_gains(mode: Mode, active: Index, design: Design) -> tuple[Array, Ar
 def _dissimilar(design: Design, r: Array, gain: Array, length: Array, max_columns: int) -> Index:
     """Return the columns of largest gain, none of them highly correlated with a better one.
 
-    Rows count with their precision ``r``.
+    Rows count with their precision ``r``. A batch of smaller gains would end the search.
     """
-    gain = np.where(
-        gain > COARSE_NATS / _BATCH_COLUMNS, gain, 0.0
-    )  # a batch of smaller gains would end the search
-    chosen: list[int] = []
-    while gain.any() and len(chosen) < max_columns:
-        best = int(np.argmax(gain))
-        chosen.append(best)
-        product = np.abs(design.gram_rows(np.array([best]), r)[0])
-        gain[product > _MAX_CORRELATION * length * length[best]] = 0.0
-        gain[best] = 0.0
-    return np.array(chosen, dtype=np.intp)
+
+    def cosines(column: int) -> Array:
+        product = np.abs(design.gram_rows(np.array([column]), r)[0])
+        return np.asarray(product / np.maximum(length * length[column], np.finfo(float).tiny))
+
+    gain = np.where(gain > COARSE_NATS / _BATCH_COLUMNS, gain, 0.0)
+    return dissimilar(gain, cosines, max_columns, max_cosine=0.95)
 
 
 def _try_columns(
@@ -160,9 +151,14 @@ def _try_columns(
     return (new, joined) if better else (mode, active)
 
 
-def reestimate(mode: Mode, active: Index, *, tol: float) -> tuple[Mode, Index]:
-    """Return the model of greatest evidence to within ``tol`` nats; some columns may be deleted."""
-    for _ in range(_MAX_APPROXIMATIONS):
+def reestimate(
+    mode: Mode, active: Index, *, tol: float, max_approximations: int = 50
+) -> tuple[Mode, Index]:
+    """Return the model of greatest evidence to within ``tol`` nats; some columns may be deleted.
+
+    Each round approximates the log-likelihood by a quadratic.
+    """
+    for _ in range(max_approximations):
         alpha, kept = maximize_precisions(mode.quadratic(), mode.alpha, tol=tol)
         smaller = kept.size < mode.w.size
         new = find_mode(mode.problem.keep(kept), alpha, mode.refit(), mode.w[kept], mode.b)

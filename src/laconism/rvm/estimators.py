@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ..model.predictions import BinaryPredictions, GaussianPredictions
@@ -9,6 +10,7 @@ from ..model.tasks import Labels, Values
 from .base import RVMBase
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RVMClassifier(BinaryPredictions, RVMBase):
     r"""Relevance vector machine for classification [T01]_.
 
@@ -109,46 +111,11 @@ class RVMClassifier(BinaryPredictions, RVMBase):
 
     _task = Labels()
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        inference: str = "sequential",
-        solver: str = "fast",
-        likelihood: Any = "logistic",
-        fit_intercept: bool = True,
-        shape: float = 1e-12,
-        rate: float = 1e-12,
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-        rank_tol: Any = "auto",
-        max_rank: int = 1000,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.inference = inference
-        self.solver = solver
-        self.likelihood = likelihood
-        self.fit_intercept = fit_intercept
-        self.shape = shape
-        self.rate = rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.rank_tol = rank_tol
-        self.max_rank = max_rank
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
+    likelihood: Any = "logistic"
+    class_weight: Any = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RVMRegressor(GaussianPredictions, RVMBase):
     r"""Relevance vector machine for regression [T01]_.
 
@@ -225,39 +192,4 @@ class RVMRegressor(GaussianPredictions, RVMBase):
 
     _task = Values()
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        inference: str = "sequential",
-        solver: str = "fast",
-        likelihood: Any = "gaussian",
-        fit_intercept: bool = True,
-        shape: float = 1e-12,
-        rate: float = 1e-12,
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-        rank_tol: Any = "auto",
-        max_rank: int = 1000,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.inference = inference
-        self.solver = solver
-        self.likelihood = likelihood
-        self.fit_intercept = fit_intercept
-        self.shape = shape
-        self.rate = rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.rank_tol = rank_tol
-        self.max_rank = max_rank
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
+    likelihood: Any = "gaussian"

@@ -13,8 +13,6 @@ from .bottom_up import EvidenceState
 
 # Columns to start with; of more, evenly spaced ones are taken, since the others are neighbours of these.
 _MAX_START_COLUMNS = 5_000
-# First precisions of all columns of a regression that are tried, relative to the default.
-_RELATIVE_START_PRECISIONS = 10.0 ** -np.arange(1, 13)
 
 
 def full_model(problem: Problem) -> EvidenceState:
@@ -36,8 +34,8 @@ def _below_best_precision(problem: Problem) -> Mode:
     they explain would be taken for noise.
     """
     best = fit_shared(problem, 1.0)
-    for relative_precision in _RELATIVE_START_PRECISIONS:
-        mode = fit_shared(problem, relative_precision)
+    for power in range(1, 13):
+        mode = fit_shared(problem, 10.0**-power)
         if mode.noise_unidentified:
             return best
         if mode.objective <= best.objective:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._protocols import Array
-from ..model.callbacks import begin_reports
 from ..model.kernel_model import KernelModel
 from ..model.output import Fit
 from ..model.tasks import FitData
-from .fit import RelevanceSettings, fit_outputs
+from .fit import fit_outputs
 from .grid import Grid, grid_basis
 from .variational import Variational
 
 # Share of every summed precision below which a mode's own precisions do not matter.
 _SWITCHED_OFF_SHARE = 0.01
-# Rank at which the factorisation of one-dimensional kernels stops.
-_MAX_RANK = 1000
 
 
 class Slices(NamedTuple):
@@ -55,41 +53,36 @@ def switched_off(fits: Sequence[Fit], grid: tuple[int, ...]) -> list[int]:
     return [mode for mode in range(len(grid)) if all(is_off(fit.state, mode) for fit in fits)]
 
 
+@dataclass(eq=False, repr=False)
 class GridRVMBase(KernelModel):
-    """Shared by classifier and regressor; they add the task and the predictions."""
+    """Shared by classifier and regressor; they add the task, the likelihood and the predictions."""
 
-    grid_shape: Any
-    combine: Any
-    basis: Any
-    solver: Any
-    shape: float
-    rate: float
-    grid_shape_: tuple[int, ...]
+    grid_shape: Any = None
+    _: KW_ONLY
+    combine: Any = "product"
+    basis: Any = None
+    gamma: Any = "scale"
+    solver: Any = "fast"
+    fit_intercept: bool = True
+    shape: float = 1e-12
+    rate: float = 1e-12
+    max_iter: int = 1000
+    tol: float = 1e-6
+    n_jobs: int | None = None
+    callbacks: Any = None
 
     _takes_grids = True
 
     def _fit_rows(self, data: FitData) -> None:
         """Learn the precisions of the slices and publish weights, precisions and noise."""
         grid = Grid.of(self.grid_shape, self.basis, data)
-        reports, end_reports = begin_reports(self, len(data.targets))
         basis = grid_basis(self.basis, self.gamma, data.X, data.weight)
-        settings = RelevanceSettings(
-            solver=Variational(grid.shape, self.combine, self.solver, self.shape, self.rate),
-            kernels=False,
-            fit_intercept=bool(self.fit_intercept),
-            max_iter=int(self.max_iter),
-            tol=self.tol,
-            rank_tol=None,
-            max_rank=_MAX_RANK,
-            n_jobs=self.n_jobs,
-        )
-        fitted = fit_outputs(settings, basis, data, reports)
-        end_reports()
-        built, slices = fitted.built, Slices.of(fitted.outputs, grid.shape)
-        note = built.note + self._note(fitted.outputs, grid.shape)
-        self.solver_ = settings.solver
+        solver = Variational(grid.shape, self.combine, self.solver, self.shape, self.rate)
+        built, fits = fit_outputs(self, solver, basis, data, kernels=False)
+        slices, note = Slices.of(fits, grid.shape), built.note + self._note(fits, grid.shape)
+        self.solver_ = solver
         self.grid_shape_, self._sample_shape = grid
-        self._publish(fitted.outputs, built.basis, built.centre, note, coef_shape=grid.shape)
+        self._publish(fits, built.basis, built.centre, note, coef_shape=grid.shape)
         del self._rows  # one number per training row, which no prediction needs
         self.mode_precision_, self.mode_relevance_ = slices
         if not self._task.classifies:

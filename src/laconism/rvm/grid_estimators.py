@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ..model.predictions import BinaryPredictions, GaussianPredictions
@@ -9,6 +10,7 @@ from ..model.tasks import Labels, Values
 from .grid_base import GridRVMBase
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GridRVMClassifier(BinaryPredictions, GridRVMBase):
     r"""Relevance vector machine for samples that are tables or tensors of features [GRID]_.
 
@@ -101,40 +103,11 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
 
     _task = Labels()
 
-    def __init__(
-        self,
-        grid_shape: Any = None,
-        *,
-        combine: str = "product",
-        basis: Any = None,
-        gamma: Any = "scale",
-        solver: str = "fast",
-        likelihood: Any = "logistic",
-        fit_intercept: bool = True,
-        shape: float = 1e-12,
-        rate: float = 1e-12,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.grid_shape = grid_shape
-        self.combine = combine
-        self.basis = basis
-        self.gamma = gamma
-        self.solver = solver
-        self.likelihood = likelihood
-        self.fit_intercept = fit_intercept
-        self.shape = shape
-        self.rate = rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
+    likelihood: Any = "logistic"
+    class_weight: Any = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GridRVMRegressor(GaussianPredictions, GridRVMBase):
     r"""Relevance vector regression on samples that are tables or tensors of features.
 
@@ -222,33 +195,4 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
 
     _task = Values()
 
-    def __init__(
-        self,
-        grid_shape: Any = None,
-        *,
-        combine: str = "product",
-        basis: Any = None,
-        gamma: Any = "scale",
-        solver: str = "fast",
-        likelihood: Any = "gaussian",
-        fit_intercept: bool = True,
-        shape: float = 1e-12,
-        rate: float = 1e-12,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.grid_shape = grid_shape
-        self.combine = combine
-        self.basis = basis
-        self.gamma = gamma
-        self.solver = solver
-        self.likelihood = likelihood
-        self.fit_intercept = fit_intercept
-        self.shape = shape
-        self.rate = rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
+    likelihood: Any = "gaussian"

@@ -11,17 +11,6 @@ from .._protocols import Array, Index
 from ..linalg import Quadratic, Ridge, Triangle, symmetric_eigen
 from ..solvers.line_search import backtrack
 
-# Newton steps and deletions of columns together.
-_MAX_ROUNDS = 200
-# Step lengths that are tried, each a quarter of the last.
-_MAX_TRIALS = 12
-# Largest change of the logarithm of a precision in one Newton step.
-_MAX_LOG_STEP = 3.0
-# Least curvature of any direction, relative to the largest.
-_MIN_RELATIVE_CURVATURE = 1e-3
-# Of this many columns one may be deleted in a round: others may be worth keeping once it is gone.
-_COLUMNS_PER_DELETION = 10
-
 
 @dataclass(frozen=True)
 class LocalEvidence:
@@ -57,14 +46,9 @@ class LocalEvidence:
 
         Columns that are worth less than ``price`` nats are included.
 
-        In Tipping and Faul's terms [TF03]_ :math:`q^2 \le s`, with :math:`s = \alpha\gamma/(1-\gamma)`
-        and :math:`q = \alpha w/(1-\gamma)`; the evidence of such a column is
-        :math:`\tfrac12[\log(1-\gamma) + \alpha w^2/(1-\gamma)]`.
-
-        References
-        ----------
-        .. [TF03] M. Tipping, A. Faul, Fast marginal likelihood maximisation for sparse Bayesian models,
-           AISTATS 2003.
+        In the terms of Tipping and Faul (AISTATS 2003) :math:`q^2 \le s`, with
+        :math:`s = \alpha\gamma/(1-\gamma)` and :math:`q = \alpha w/(1-\gamma)`; the evidence of such a
+        column is :math:`\tfrac12[\log(1-\gamma) + \alpha w^2/(1-\gamma)]`.
         """
         used = self.scaled**2 / (1 - self.well_determined)
         worth = 0.5 * (np.log1p(-self.well_determined) + used)
@@ -74,8 +58,8 @@ class LocalEvidence:
             gone |= worth < price
         return order[gone[order]]
 
-    def newton(self) -> Array:
-        """Return Newton's step in the logarithms of the precisions."""
+    def newton(self, longest: float = 3.0) -> Array:
+        """Return Newton's step in the logarithms of the precisions, none of them longer than this."""
         # S = Sigma in units of the prior's deviations, so between 0 and 1.
         root, u2 = self.answer.factor.inverse_root, self.scaled**2
         S = root.T @ root
@@ -83,51 +67,41 @@ class LocalEvidence:
         H = (0.5 * S + np.outer(self.scaled, self.scaled)) * S
         H.flat[:: u2.size + 1] -= 0.5 * (S.diagonal() + u2)
         step = _ascend(-H, slope)
-        return np.asarray(step * min(1.0, _MAX_LOG_STEP / max(np.abs(step).max(initial=0.0), 1e-300)))
+        return np.asarray(step * (longest / max(np.abs(step).max(initial=0.0), longest)))
 
 
-def _ascend(curvature: Array, slope: Array) -> Array:
-    """Return Newton's step, with a least curvature in every direction.
+def _ascend(curvature: Array, slope: Array, least: float = 1e-3) -> Array:
+    """Return Newton's step, with a least curvature in every direction, relative to the largest.
 
     A Cholesky factor suffices where the evidence is concave; otherwise the eigenvalues are needed, which
     cost much more.
     """
     largest = np.abs(curvature).sum(axis=0).max(initial=0.0)  # at least that of the eigenvalues
-    flat = max(_MIN_RELATIVE_CURVATURE * largest, 1e-12)
+    flat = max(least * largest, 1e-12)
     if Triangle.of_positive(curvature - flat * np.eye(slope.size)) is not None:
         triangle = Triangle.of_positive(curvature)
         if triangle is not None:
             return triangle.solve_transposed(triangle.solve(slope))
     values, vectors = symmetric_eigen(curvature)
     values = np.abs(values)  # an ascent also where the evidence is not concave
-    values = np.maximum(values, max(_MIN_RELATIVE_CURVATURE * values.max(initial=0.0), 1e-12))
+    values = np.maximum(values, max(least * values.max(initial=0.0), 1e-12))
     return np.asarray(vectors @ ((vectors.T @ slope) / values))
 
 
 def maximize_precisions(
-    quadratic: Quadratic, alpha: Array, *, tol: float, price: float = 0.0
+    quadratic: Quadratic, alpha: Array, *, tol: float, price: float = 0.0, max_rounds: int = 200
 ) -> tuple[Array, Index]:
     """Return the precisions of greatest evidence and the columns that keep a finite one.
 
-    Newton's method on all of them together. A column whose best precision is infinite is deleted at
-    once: Newton's steps would take long to get there.
-
-    Parameters
-    ----------
-    quadratic : Quadratic
-    alpha : ndarray
-        Where to start.
-    tol : float
-        A step that gains less than this many nats is the last.
-    price : float, default=0.0
-        Nats that a column must be worth to be kept, once such a step would be the last.
+    Newton's method on all of them together, from ``alpha`` until a step gains less than ``tol`` nats. A
+    column whose best precision is infinite is deleted at once: Newton's steps would take long to get
+    there. So is one that is worth less than ``price`` nats, once a step would be the last.
     """
     kept, here, gain = np.arange(alpha.size), LocalEvidence.at(quadratic, alpha), np.inf
-    for _ in range(_MAX_ROUNDS):
+    for _ in range(max_rounds):
         converged = gain <= tol
-        gone = here.prunable(price if converged else 0.0)[
-            : max(1, here.alpha.size // _COLUMNS_PER_DELETION)
-        ]
+        # A tenth at a time: others may be worth keeping once these are gone.
+        gone = here.prunable(price if converged else 0.0)[: max(1, here.alpha.size // 10)]
         if converged and not (price and gone.size):
             break
         if gone.size:
@@ -152,5 +126,5 @@ def _line_search(quadratic: Quadratic, here: LocalEvidence) -> LocalEvidence | N
     def at(step: float) -> LocalEvidence:
         return LocalEvidence.at(quadratic, here.alpha * np.exp(step * direction))
 
-    found = backtrack(at, lambda new, _: new.value >= here.value, shrink=0.25, max_trials=_MAX_TRIALS)
+    found = backtrack(at, lambda new, _: new.value >= here.value, shrink=0.25)
     return None if found is None else found[0]

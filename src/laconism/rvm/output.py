@@ -15,7 +15,7 @@ from ..posterior import GaussianPosterior
 from ..solvers import Problem, solve
 from ..solvers.intercept import drop_needless_intercept
 from .bottom_up import EvidenceState
-from .evidence_test import akaike_test
+from .evidence import akaike_test
 from .qr_compress import qr_compress
 
 # With a precision of its own for each column, residuals do not determine the noise once there is an

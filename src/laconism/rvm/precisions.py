@@ -15,8 +15,6 @@ from .._protocols import Array, Index
 Combine: TypeAlias = Literal["product", "sum"]
 Modes: TypeAlias = tuple[Array, ...]
 
-# Alternations of responsibilities and shapes in one update of a sum; they cost no solve.
-_RESPONSIBILITY_ROUNDS = 5
 # Largest factor by which one update of the fixed-point form changes a precision.
 MAX_UPDATE_FACTOR = 10.0
 # A column or slice whose data determine fewer parameters than this is pruned if its precision still
@@ -41,21 +39,13 @@ class Precisions:
     The precision of the weight at :math:`(i, j, \dots)` is the product (eq. (2)) or the sum (eq. (5))
     of the variables of its slices; with one mode both are the relevance vector machine.
 
-    Parameters
-    ----------
-    combine : {"product", "sum"}
-    shape0, rate0 : float
-        Of the gamma hyper-prior; ``shape0 = rate0 = 0`` is the improper ``1 / alpha``.
-    a, b : tuples of ndarrays
-        One array per mode.
-
     References
     ----------
     .. [GRID] Bayesian logistic regression for classification of tabular data (gridRVM).
     """
 
     combine: Combine
-    shape0: float
+    shape0: float  # of the gamma hyper-prior; with both zero it is the improper 1 / alpha
     rate0: float
     a: Modes
     b: Modes
@@ -145,8 +135,11 @@ class Precisions:
             b=(*self.b[:mode], b, *self.b[mode + 1 :]),
         )
 
-    def variational(self, second: Array) -> Self:
-        """Return the variational update, section 5 of [GRID], from ``E[w^2]`` on the grid."""
+    def variational(self, second: Array, responsibility_rounds: int = 5) -> Self:
+        """Return the variational update, section 5 of [GRID], from ``E[w^2]`` on the grid.
+
+        The rounds alternate the responsibilities and shapes of a sum, and cost no solve.
+        """
         new = self
         if self.combine == "product":
             for mode, size in enumerate(self._slice_sizes()):
@@ -155,7 +148,7 @@ class Precisions:
                 new = new._replace_mode(mode, a, self.rate0 + over_slices(scaled, mode) / 2)
             return new
         b = tuple(self.rate0 + over_slices(second, mode) / 2 for mode in range(len(self.a)))
-        for _ in range(1 if len(self.a) == 1 else _RESPONSIBILITY_ROUNDS):
+        for _ in range(1 if len(self.a) == 1 else responsibility_rounds):
             new = replace(new, a=new._shapes(), b=b)
         return new
 

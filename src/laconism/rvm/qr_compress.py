@@ -12,10 +12,6 @@ from ..likelihoods import Gaussian
 from ..linalg import Triangle, thin_qr
 from ..solvers import Problem
 
-# Rows are compressed only if there are this many for each row that is left.
-_MIN_COMPRESSION = 2
-# Least range of the targets, relative to the largest, for which rounding does not matter.
-_MIN_RELATIVE_RANGE = 1e-6
 # Columns, with constant and target, up to which the Gram matrix is formed as a whole.
 _MAX_GRAM_COLUMNS = 2_000
 
@@ -36,7 +32,8 @@ def qr_compress(problem: Problem) -> Problem:
     if h > min(n, _MAX_GRAM_COLUMNS):
         return problem
     gram = design.gram(problem.weight)
-    if n < _MIN_COMPRESSION * h or np.ptp(problem.y) <= _MIN_RELATIVE_RANGE * np.abs(problem.y).max():
+    # Targets of a small range, which squares would lose in rounding, stay as they are.
+    if n < 2 * h or np.ptp(problem.y) <= 1e-6 * np.abs(problem.y).max():
         return problem
     triangle = _triangle(problem, gram)
     total = float(problem.weight.sum())

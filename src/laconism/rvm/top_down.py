@@ -9,23 +9,9 @@ from ..design import DenseDesign
 from ..laplace.mode import Mode, find_mode
 from ..linalg import Ridge, ridge_dual
 from ..solvers import Problem
-from .bottom_up import COARSE_NATS, EvidenceState, add_step
+from .bottom_up import COARSE_NATS, FEW_COLUMNS, EvidenceState, add_step
 from .maximize_precisions import maximize_precisions
 from .precisions import MAX_UPDATE_FACTOR, MIN_WELL_DETERMINED
-
-# An update that gains less than this is followed by others around the same quadratic approximation of
-# the likelihood; before that its curvature changes too much.
-_KEEP_CURVATURE_BELOW_NATS = 1.0
-_MAX_UPDATES_PER_CURVATURE = 8
-# Newton's method takes over when an update of at most this many columns gains less than this; with more
-# columns when it gains less than COARSE_NATS.
-_NEWTON_BELOW_NATS = 0.1
-_MAX_NEWTON_COLUMNS = 300
-# Its last step gains less than this.
-_FINE_NATS = 1e-4
-# Gain below which Newton's method for the weights stops before that: the next update of the precisions
-# changes the evidence by more.
-_ROUGH_NATS = 1e-3
 
 
 def prune_step(problem: Problem, state: EvidenceState) -> EvidenceState:
@@ -36,10 +22,10 @@ def prune_step(problem: Problem, state: EvidenceState) -> EvidenceState:
     alpha, kept = _mackay_update(mode.alpha, mode.w, mode.well_determined)
     alpha, kept, w = _more_updates(mode.ridge, alpha, kept, mode.w[kept])
     left, active = problem.keep(state.active[kept]), state.active[kept]
-    new = find_mode(left, alpha, mode.refit(), w, mode.b, gain=_ROUGH_NATS)
-    slow = new.objective - mode.objective < (
-        _NEWTON_BELOW_NATS if kept.size <= _MAX_NEWTON_COLUMNS else COARSE_NATS
-    )
+    # The next update changes the evidence by more than the last digits of the weights would.
+    new = find_mode(left, alpha, mode.refit(), w, mode.b, gain=COARSE_NATS)
+    # Newton's method takes over; a few columns cost it little, so there it does so earlier.
+    slow = new.objective - mode.objective < (10 if kept.size <= FEW_COLUMNS else 1) * COARSE_NATS
     if slow:
         new, active = _prune_by_newton(new, active)
     return EvidenceState.of(new, active, problem.design.shape[1], refining=slow)
@@ -54,22 +40,25 @@ def _mackay_update(alpha: Array, w: Array, well_determined: Array) -> tuple[Arra
     return alpha[kept] * growth, kept
 
 
-def _more_updates(ridge: Ridge, alpha: Array, kept: Index, w: Array) -> tuple[Array, Index, Array]:
+def _more_updates(
+    ridge: Ridge, alpha: Array, kept: Index, w: Array, max_updates: int = 7
+) -> tuple[Array, Index, Array]:
     """Return precisions, columns and weights after more updates with the same approximate likelihood.
 
-    All products are those of the compressed problem, which has few rows.
+    All products are those of the compressed problem, which has few rows. An update that gains more than
+    a nat ends them, since the curvature of the likelihood then changes too much.
     """
     if ridge.dual is None or ridge.target is None:
         return alpha, kept, w
     design: Design = DenseDesign((ridge.dual / ridge.root)[:, kept])
     target = ridge.target
     one, value = np.ones(design.height), _evidence(ridge, target)
-    for _ in range(_MAX_UPDATES_PER_CURVATURE - 1):
+    for _ in range(max_updates):
         if kept.size <= design.height:
             break
         answer = ridge_dual(design, one, target, 1 / alpha, intercept=False)
         before, value = value, _evidence(answer, target)
-        if value - before > _KEEP_CURVATURE_BELOW_NATS:
+        if value - before > 1.0:
             break
         alpha, stay = _mackay_update(alpha, answer.weights, answer.well_determined())
         design, kept, w = design.keep(stay), kept[stay], answer.weights[stay]
@@ -87,5 +76,7 @@ def _prune_by_newton(mode: Mode, active: Index) -> tuple[Mode, Index]:
     Hundreds of highly correlated columns are near a local maximum of their own. Deleting most of them
     may lower the evidence; the add steps that follow raise it again.
     """
-    alpha, kept = maximize_precisions(mode.quadratic(), mode.alpha, tol=_FINE_NATS, price=COARSE_NATS)
+    alpha, kept = maximize_precisions(
+        mode.quadratic(), mode.alpha, tol=COARSE_NATS / 100, price=COARSE_NATS
+    )
     return find_mode(mode.problem.keep(kept), alpha, mode.likelihood, mode.w[kept], mode.b), active[kept]

@@ -12,24 +12,10 @@ from ..laplace.first_precision import first_precision, own_precisions
 from ..laplace.mode import refit_by_degrees
 from ..solvers import Problem
 from .precisions import MIN_WELL_DETERMINED, Combine, Precisions, over_slices
-from .rprop import RpropStep
-from .variational_state import VariationalState, log_second_moment
+from .variational_state import TINY, RpropStep, VariationalState, log_second_moment
 
-# Share of the weights below which pruning, which costs a solve, waits
+# Share of the weights below which pruning, which costs a solve, waits until a step gains under a nat.
 _MIN_PRUNED_SHARE = 0.1
-# until a step gains less than this.
-_PRUNE_ANY_BELOW_NATS = 1.0
-# Decrease of the bound in one step that may be rounding, relative to the bound.
-_RELATIVE_ROUNDING = 1e-13
-_UPDATES_PER_STEP = 3
-# Largest distance, in logarithms, by which a step goes beyond the update.
-_MAX_LOG_EXTRAPOLATION = 4.0
-# Largest logarithm of a second moment, below that of the largest double.
-_MAX_LOG_MOMENT = 600.0
-# Least variance of a latent after a step, relative to the one before.
-_MIN_RELATIVE_VARIANCE = 1e-3
-# Least divisor.
-_TINY = 1e-300
 
 
 class Variational(Component):
@@ -54,24 +40,6 @@ class Variational(Component):
     shape, rate : float, default=1e-12
         Of the gamma hyper-prior; ``rate`` in units of one over the precision that the fit starts from,
         so that the units of columns and targets do not matter.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.design import DenseDesign
-    >>> from laconism.likelihoods import Gaussian
-    >>> from laconism.priors import Jeffreys
-    >>> from laconism.rvm.variational import Variational
-    >>> from laconism.solvers import Problem, solve
-    >>> rng = np.random.default_rng(0)
-    >>> Phi = rng.normal(size=(60, 12))  # a table of 3 x 4
-    >>> y = Phi[:, 5] - Phi[:, 6] + 0.1 * rng.normal(size=60)  # row 1, columns 1 and 2
-    >>> problem = Problem(DenseDesign(Phi), y, Gaussian(), Jeffreys(), np.ones(60), True)
-    >>> answer = solve(problem, Variational(grid=(3, 4)), max_iter=200, tol=1e-8)
-    >>> answer.state.w.reshape(3, 4).round(1) + 0.0
-    array([[ 0.,  0.,  0.,  0.],
-           [ 0.,  1., -1.,  0.],
-           [ 0.,  0.,  0.,  0.]])
 
     References
     ----------
@@ -126,7 +94,7 @@ class Variational(Component):
         if len(grid) == 1 and not problem.kernels:
             precisions = precisions.with_log_means(np.log(own_precisions(problem, empty)))
         kept = tuple(np.arange(size) for size in grid)
-        v = 1 / np.maximum(empty.curvature, _TINY)  # the prior's latent at that precision
+        v = 1 / np.maximum(empty.curvature, TINY)  # the prior's latent at that precision
         return VariationalState.of(problem, grid, kept, precisions, empty.likelihood, empty.f, v)
 
     def step(self, problem: Problem, state: VariationalState) -> VariationalState:
@@ -134,13 +102,11 @@ class Variational(Component):
         if self.solver == "vb":
             return _variational_update(state)
         new = state
-        for _ in range(_UPDATES_PER_STEP):
+        for _ in range(3):  # the loop tests for convergence after a step of some gain
             new = _fast_update(new)
             if (pruned := _prune(new, _MIN_PRUNED_SHARE)) is not new:
                 return pruned
-        return _prune(
-            new, 0.0 if new.objective - state.objective < _PRUNE_ANY_BELOW_NATS else _MIN_PRUNED_SHARE
-        )
+        return _prune(new, 0.0) if new.objective - state.objective < 1.0 else new
 
     def done(
         self, problem: Problem, old: VariationalState, new: VariationalState, tol: float
@@ -176,21 +142,15 @@ def _fast_update(state: VariationalState) -> VariationalState:
     likelihood = refit_by_degrees(
         state.problem, state.likelihood, state.m, state.ridge.n_well_determined
     )
-    start, update = (
-        state.coordinates,
-        np.append(precisions.log_means, log_second_moment(state.m, state.v)),
-    )
-    change, k = update - start, precisions.log_means.size
+    update = np.append(precisions.log_means, log_second_moment(state.m, state.v))
+    change, k = update - state.coordinates, precisions.log_means.size
     if state.rprop is not None:
         rprop = state.rprop.next(change)
-        target = update + np.clip(
-            (rprop.multiple - 1) * change, -_MAX_LOG_EXTRAPOLATION, _MAX_LOG_EXTRAPOLATION
-        )
-        # Only the variance is extrapolated; the surrogate stays at the mean of the latent.
-        v = np.maximum(
-            np.exp(np.minimum(target[k:], _MAX_LOG_MOMENT)) - state.m**2,
-            _MIN_RELATIVE_VARIANCE * state.v,
-        )
+        target = update + (rprop.multiple - 1) * change
+        # Only the variance is extrapolated; the surrogate stays at the mean of the latent. Squares of
+        # second moments stay finite, and no variance falls by more than a factor of a thousand.
+        largest = np.log(np.finfo(float).max) / 2
+        v = np.maximum(np.exp(np.minimum(target[k:], largest)) - state.m**2, 1e-3 * state.v)
         new = state.update(precisions.with_log_means(target[:k]), likelihood, v, rprop)
         if _keeps_bound(new, state):
             return new
@@ -199,7 +159,8 @@ def _fast_update(state: VariationalState) -> VariationalState:
 
 
 def _keeps_bound(new: VariationalState, old: VariationalState) -> bool:
-    return bool(new.objective >= old.objective - _RELATIVE_ROUNDING * abs(old.objective))
+    """Return whether the bound has not dropped, but for rounding."""
+    return bool(new.objective >= old.objective - np.finfo(float).eps * abs(old.objective))
 
 
 def _prune(state: VariationalState, min_share: float) -> VariationalState:

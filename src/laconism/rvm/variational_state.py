@@ -13,15 +13,55 @@ from ..laplace.mode import own_precision
 from ..linalg import Ridge, ridge
 from ..solvers import Problem
 from .precisions import Precisions, over_slices
-from .rprop import RpropStep
 
-# Least argument of a logarithm.
-_TINY = 1e-300
+# Least divisor, and least argument of a logarithm.
+TINY = np.finfo(float).tiny
 
 
 def log_second_moment(m: Array, v: Array) -> Array:
     """Return ``log E[f^2]``."""
-    return np.log(np.maximum(m**2 + v, _TINY))
+    return np.log(np.maximum(m**2 + v, TINY))
+
+
+@dataclass(frozen=True)
+class RpropStep:
+    """What an update changes, and the multiple of it that is taken, as in Rprop [RB93]_.
+
+    The precisions of a model are nearly independent of each other: some go to infinity at a steady rate,
+    others oscillate about their limits. So each has a step size of its own.
+
+    References
+    ----------
+    .. [RB93] M. Riedmiller, H. Braun, A direct adaptive method for faster backpropagation learning: the
+       RPROP algorithm, ICNN 1993.
+    """
+
+    change: Array
+    multiple: Array
+
+    @classmethod
+    def first(cls, change: Array) -> Self:
+        """Return the step of the plain update."""
+        return cls(change, np.ones_like(change))
+
+    def next(
+        self,
+        change: Array,
+        growth: float = 1.3,
+        shrinkage: float = 0.5,
+        least: float = 0.7,
+        most: float = 2.0,
+    ) -> RpropStep:
+        """Return the step after one more update: longer where the sign stays, else shorter."""
+        agreement = change * self.change
+        longer = np.minimum(growth * self.multiple, most)
+        shorter = np.maximum(shrinkage * self.multiple, least)
+        multiple = np.where(agreement < 0, shorter, self.multiple)
+        return RpropStep(change, np.where(agreement > 0, longer, multiple))
+
+    def keep(self, index: Index) -> RpropStep:
+        """Return the step of these coordinates."""
+        return RpropStep(self.change[index], self.multiple[index])
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 - ``problem``: Problem (data, design, prior, likelihood), State and Metric.
 - ``loop``: the convergence loop, which prunes and revives columns; Record, Status, Solution, Solver.
-- ``steps``: one EM step and one Newton step; ``line_search``: the one line search.
+- ``steps``: one EM step, one Newton step, starts by one ridge problem; ``line_search``: the one line
+  search.
 - ``em``, ``newton``, ``proximal``: the solvers; ``accelerated``: extrapolation of any of them.
 - ``choose``: which solver for which prior.
-- ``ridge_starts``: starts by one ridge problem; ``starts``: by the lasso or the maximum likelihood.
-- ``selection``: from a problem to the selected columns: solve, exchange, refit.
+- ``starts``: starts by the lasso or the maximum likelihood.
 - ``exchange``: kept kernels are exchanged for better ones.
 - ``intercept``: whether a kernel classifier needs an intercept.
 - ``selection``: solve, exchange and refit, for one prior and one problem.

@@ -9,23 +9,13 @@ import numpy as np
 
 from .._protocols import Array, Index
 from ..judging.price import prior_price
-from ..linalg import solve_semidefinite
+from ..linalg import remainder, solve_semidefinite
 from .loop import Callback, Solution, Solver, resume
 from .problem import Problem, State
 
-# The gain that the quadratic must promise for an exchange.
+# The gain that the quadratic must promise for an exchange; the refitted model must have a tenth of it
+# (record 008).
 _MIN_PROMISED_NATS = 0.5
-# The gain that the refitted model must have, a tenth of that.
-_MIN_GAIN_NATS = 0.05
-# Candidates for each kept column; the best ones are near duplicates of each other.
-_CANDIDATES_PER_COLUMN = 32
-# Exchanges on one quadratic.
-_MAX_MOVES = 20
-# Quadratics, each at the last refitted model.
-_MAX_ROUNDS = 6
-# The fraction of a candidate's squared length that the kept columns are assumed not to explain, at
-# least.
-_MIN_UNEXPLAINED_FRACTION = 1e-4
 
 
 class _Move(NamedTuple):
@@ -60,8 +50,8 @@ class _Table:
         self.w = self.covariance @ self.slope[self.kept]
         self.part = self.covariance @ self.rows  # regression of each candidate on the kept columns
         self.missed = self.slope - self.w @ self.rows  # its slope at the maximum
-        left = self.own - np.einsum("ij,ij->j", self.rows, self.part)
-        self.left = np.maximum(left, _MIN_UNEXPLAINED_FRACTION * self.own + np.finfo(float).tiny)
+        left = remainder(self.own, np.einsum("ij,ij->j", self.rows, self.part), 1e-4)
+        self.left = left + np.finfo(float).tiny
 
     def swap(self) -> _Move:
         """Return the best exchange of one kept column for a candidate."""
@@ -123,10 +113,10 @@ class _Candidates:
         (row,) = self.design.gram_rows(np.array([candidate]), self.r)
         return np.asarray(row - self.total * centre[candidate] * centre)
 
-    def exchanged(self) -> tuple[Index, Array, float] | None:
+    def exchanged(self, max_moves: int = 20) -> tuple[Index, Array, float] | None:
         """Return columns, weights and intercept after all moves that pay; nothing if none does."""
         table = self.table
-        for _ in range(_MAX_MOVES):
+        for _ in range(max_moves):
             move = table.swap()
             if not move.pays:
                 break
@@ -139,12 +129,11 @@ class _Candidates:
         return kept[order], table.w[order], b
 
 
-def _promising(table: _Table) -> Index:
+def _promising(table: _Table, per_column: int = 32) -> Index:
     """Return the kept columns and those that promise most for each of them."""
-    if table.own.size <= _CANDIDATES_PER_COLUMN:
+    if table.own.size <= per_column:
         return np.arange(table.own.size)
-    best = np.argpartition(-table.swaps(), _CANDIDATES_PER_COLUMN, axis=1)
-    best = best[:, :_CANDIDATES_PER_COLUMN]
+    best = np.argpartition(-table.swaps(), per_column, axis=1)[:, :per_column]
     return np.union1d(best, table.kept)
 
 
@@ -156,6 +145,7 @@ def exchange(
     max_iter: int,
     tol: float,
     callback: Callback | None,
+    max_rounds: int = 6,
 ) -> Solution:
     """Return a solution that no exchange of a kept column for another improves.
 
@@ -165,7 +155,7 @@ def exchange(
     log-likelihood less the price of their columns.
     """
     price = prior_price(full.prior)
-    for _ in range(_MAX_ROUNDS):
+    for _ in range(max_rounds):
         left = max_iter - len(answer.history)
         if not (answer.active.size and answer.status.converged and left > 0):
             break
@@ -179,7 +169,7 @@ def exchange(
         here = replace(answer, active=columns)
         new = resume(here, few, start, solver, max_iter=left, tol=tol)
         gain = _worth(new.state, price) - _worth(answer.state, price)
-        if not (new.status.converged and gain > _MIN_GAIN_NATS):
+        if not (new.status.converged and gain > _MIN_PROMISED_NATS / 10):
             break
         told, answer = len(answer.history), new
         # These iterations are reported once the exchange is accepted.

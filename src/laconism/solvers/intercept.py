@@ -14,11 +14,6 @@ from ..judging.price import JEFFREYS_NATS, bic, prior_price
 from ..priors import Jeffreys
 from . import Newton, Problem, choose_solver, solve
 
-# Iterations of the fits that are compared; they are of few columns and start close to the optimum.
-_MAX_ITERATIONS = 100
-# Nats per observation to which they are solved.
-_TOLERANCE = 1e-6
-
 
 def needs_intercept_at_once(problem: Problem) -> bool:
     """Return whether an intercept alone gains more than its price, as with classes of unequal frequency.
@@ -70,8 +65,7 @@ def _required_gain(problem: Problem, price: float) -> float:
 def _intercept_gain(problem: Problem, w: Array) -> float:
     """Return by how much a free intercept raises the objective of a proper prior."""
     start = problem.state(w, 0.0, problem.likelihood)
-    solver = choose_solver("auto", problem.prior)
-    answer = solve(problem, solver, start=start, max_iter=_MAX_ITERATIONS, tol=_TOLERANCE)
+    answer = solve(problem, choose_solver("auto", problem.prior), start=start)
     return answer.state.fit - answer.problem.penalty(answer.state.w) - start.objective
 
 
@@ -80,7 +74,7 @@ def _worth(problem: Problem, w: Array, price: float) -> float:
     start = problem.state(w, 0.0, problem.likelihood)
     # A step that overflows is halved.
     with np.errstate(over="ignore"):
-        state = solve(problem, Newton(), start=start, max_iter=_MAX_ITERATIONS, tol=_TOLERANCE).state
+        state = solve(problem, Newton(), start=start).state
     return state.fit - price * np.count_nonzero(state.w)
 
 

@@ -6,46 +6,22 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from .._protocols import Array, Likelihood
 from ..laplace.first_precision import first_precision
-from ..laplace.mode import Mode, find_mode, refit_by_degrees
+from ..laplace.mode import COMPARISON_NATS, Mode, find_mode, refit_by_degrees
 from ..laplace.signal_to_noise import signal_to_noise
-from ..linalg import ridge
+from ..linalg import remainder, ridge
 from ..priors import GeneralizedGaussian
 from . import Problem, Proximal, Record, Solution, Solver, State, Status, solve
 
-# Scale and noise have converged when a round changes their logarithms by less than this times sqrt(tol):
-# the objective is quadratic in their error.
-_SCALE_TOLERANCE_PER_ROOT_TOL = 10.0
-# Rounds, each of which finds the weights and then the scale.
-_MAX_ROUNDS = 100
 # Nats per observation to which a round is solved, but for the last. A larger tolerance would stop slow
 # solvers far from the weights that the scale is estimated from.
 _ROUND_TOLERANCE = 1e-8
-# No round changes the scale by more than this factor.
-_MAX_SCALE_FACTOR = 10.0
-# Aitken's extrapolation is at most this many times the step of the fixed point.
-_MAX_EXTRAPOLATION = 10.0
-# The first l1 model has at most this fraction of the rate at which its first column enters.
-_FIRST_RATE_FRACTION = 0.1
-# A gain of half of a label's entropy per observation shows that the sparse model has missed nothing.
-_SUFFICIENT_NATS_PER_ROW = 0.5 * math.log(2)
-# Nats to which a mode is found where the evidence of several is compared.
-_MODE_TOLERANCE_NATS = 1e-2
-# Ratios of :func:`signal_to_noise` that are tried for labels without noise: from 1 to 1e8 for the
-# strongest direction, two decades apart.
-_TRIED_RATIOS = slice(12, 61, 12)
-# Largest change of a latent in the finite difference of the curvature.
-_DIFFERENCE_STEP = 1e-3
-# The effective number of parameters is at least this fraction of that at fixed curvature.
-_MIN_EFFECTIVE_FRACTION = 0.1
-# Alternations between the scale and the effective number of parameters at fixed weights.
-_FIXED_WEIGHT_ROUNDS = 5
-
 _UNSETTLED = "did not converge: the scale went on changing; raise max_iter, or take scale='evidence'"
 
 Report = Callable[[Record], object]
@@ -73,9 +49,8 @@ def learn_scale(
 
     The history has one record a round: the log-likelihood less ``rule.marginal``.
     """
-    if rule.scale == "paper":
-        return _follow_paper(problem, solver, rule, start.state, max_iter, tol, callback)
-    return _maximize_evidence(problem, solver, rule, start, max_iter, tol, callback)
+    search = _ScaleSearch(problem, solver, rule, max_iter, tol, callback)
+    return search.follow_paper(start.state) if rule.scale == "paper" else search.maximize_evidence(start)
 
 
 @dataclass
@@ -110,153 +85,164 @@ class RoundHistory:
         )
 
 
-def _maximize_evidence(
-    problem: Problem,
-    solver: Solver,
-    rule: GeneralizedGaussian,
-    known: Start,
-    max_iter: int,
-    tol: float,
-    callback: Report | None,
-) -> Solution:
-    """Return the fit from a small scale, or from that of a dense model if it fits better."""
-    answer = _alternate(problem, solver, rule, known, max_iter, tol, callback)
-    if known != Start() or not rule.is_l1 or not problem.kernels:
-        return answer
-    scale = _scale_of_dense_model(problem, rule, answer)
-    if scale is None:
-        return answer
-    again = _alternate(problem, solver, rule, Start(scale=scale), max_iter, tol, callback)
-    return again if again.state.fit > answer.state.fit else answer
+@dataclass(frozen=True)
+class _ScaleSearch:
+    """A problem, how it is solved, and the rule by which the scale of its prior is learnt."""
+
+    problem: Problem
+    solver: Solver
+    rule: GeneralizedGaussian
+    max_iter: int
+    tol: float
+    callback: Report | None
+
+    @cached_property
+    def unit(self) -> GeneralizedGaussian:
+        """The prior under which the variance of the latent is the noise variance of a row."""
+        return self.rule.of_variance(1 / first_precision(self.problem, self.problem.empty()))
+
+    def maximize_evidence(self, known: Start) -> Solution:
+        """Return the fit from a small scale, or from that of a dense model if it fits better."""
+        answer = self._alternate(known)
+        if known != Start() or not self.rule.is_l1 or not self.problem.kernels:
+            return answer
+        scale = self._scale_of_dense_model(answer)
+        if scale is None:
+            return answer
+        again = self._alternate(Start(scale=scale))
+        return again if again.state.fit > answer.state.fit else answer
+
+    def _scale_of_dense_model(self, answer: Solution) -> float | None:
+        """Return the scale of the best dense model, if the sparse one has missed something.
+
+        For labels on smooth kernels only: the signal of very wide kernels is in their differences, with
+        large weights, and a scale that starts small may stay at the empty model. That is so if the
+        evidence of a dense model, which integrates over its weights, exceeds the maximum of the
+        likelihood of the sparse one.
+        """
+        problem, empty = self.problem, self.problem.empty()
+        # A gain of half of the labels' entropy shows that the sparse model has missed nothing.
+        enough = 0.5 * math.log(2) * float(problem.weight.sum())
+        if empty.likelihood is not problem.likelihood or answer.state.fit - empty.fit > enough:
+            return None
+        mode = _dense_mode(problem)
+        if mode is None or mode.objective <= answer.state.fit:
+            return None
+        return self.rule.learn(mode.w, float(mode.well_determined.sum()), self.unit.level).level
+
+    def _alternate(self, known: Start) -> Solution:
+        """Alternate weights, effective number of parameters and scale until the scale converges.
+
+        The noise of a regression is held within a round and re-estimated between rounds from its degrees
+        of freedom; otherwise the noise of a dense model would shrink to zero.
+        """
+        problem, rule, tol, unit = self.problem, self.rule, self.tol, self.unit.level
+        history = RoundHistory(self.callback)
+        likelihood, start, prior = self._initial_values(known)
+        scale_tol, step = 10 * math.sqrt(tol), math.inf  # the objective is quadratic in their error
+        before: tuple[float, float] | None = None
+        message, stopped, left = None, False, self.max_iter
+        while True:
+            subproblem = replace(problem, prior=prior, likelihood=likelihood.hold())
+            here = None if start is None else subproblem.state(start.w, start.b, subproblem.likelihood)
+            round_tol = tol if step <= scale_tol else max(tol, _ROUND_TOLERANCE)
+            answer = solve(subproblem, self.solver, start=here, max_iter=left, tol=round_tol)
+            left -= len(answer.history)
+            effective = _effective_parameters(answer.problem, answer.state, rule.q)
+            wanted = rule.learn(answer.state.w, effective, unit)
+            objective = answer.state.fit - rule.marginal(answer.state.w, effective, unit)
+            stopped = history.write(objective, int(np.count_nonzero(answer.state.w)))
+            noise = refit_by_degrees(problem, likelihood, answer.state.f, effective)
+            now, then = math.log(prior.level), math.log(wanted.level)
+            change = _aitken_step(before, now, then)
+            step = min(step, max(abs(change), _noise_change(likelihood, noise)))
+            if not answer.state.w.any():
+                message = "converged: no weight is worth its price"
+            elif step <= scale_tol and round_tol == tol and answer.status.converged:
+                message = "converged: scale and weights agree"
+            if message or stopped or left <= 0:
+                return history.close(answer, likelihood, message, stopped)
+            start = _embed(problem, answer)
+            if step > scale_tol:  # otherwise one more round at the tolerance asked for
+                before, step = (now, then), math.inf
+                likelihood, prior = noise, rule.at(math.exp(now + change))
+
+    def _initial_values(self, known: Start) -> tuple[Likelihood, State | None, GeneralizedGaussian]:
+        """Return likelihood, weights (None for the solver's own start) and prior of the first round."""
+        problem, rule, unit, empty = self.problem, self.rule, self.unit, self.problem.empty()
+        start = known.state
+        if start is None and np.isinf(rule.kink):
+            start = self._lasso_weights()
+        if known.scale is not None:
+            prior = rule.at(known.scale)
+        elif start is None and problem.kernels and not rule.is_l1:
+            start, variance = _dense_start(problem)
+            prior = rule.of_variance(variance)
+        elif start is not None:
+            prior = self._scale_at_weights(start, known.effective)
+        elif rule.is_l1:
+            steepest = float(np.abs(problem.gradient(empty)).max(initial=0.0))
+            # At most a tenth of the rate at which the first column enters.
+            prior = unit.at(max(unit.level, 1 / max(0.1 * steepest, 1e-100)))
+        else:
+            prior = unit
+        likelihood = empty.likelihood if start is None else start.likelihood
+        if start is not None and rule.is_l1 and 2 * np.count_nonzero(start.w) > start.w.size:
+            start = None  # a sparse model is found faster from the empty one
+        return likelihood, start, prior
+
+    def _lasso_weights(self) -> State:
+        """Return the start of a prior that absorbs zeros: the convex l1 model, or the solver's own.
+
+        A poor first scale would set weights to zero that could not come back.
+        """
+        if getattr(self.solver, "start", "auto") != "auto":
+            return self.solver.init(self.problem)
+        rule = type(self.rule)(q=1.0, a=self.rule.a, b=self.rule.b)
+        lasso = Proximal(certify=False)
+        convex = replace(self, solver=lasso, rule=rule, tol=_ROUND_TOLERANCE, callback=None)
+        return _embed(self.problem, convex.maximize_evidence(Start()))
+
+    def _scale_at_weights(
+        self, state: State, effective: float | None, rounds: int = 5
+    ) -> GeneralizedGaussian:
+        """Return the prior with the scale estimated at fixed weights."""
+        rule, unit = self.rule, self.unit.level
+        if effective is not None:
+            return rule.learn(state.w, effective, unit)
+        kept = np.flatnonzero(state.w)
+        part, here = self.problem.keep(kept), replace(state, w=state.w[kept])
+        effective = kept.size / 2  # a first guess
+        for _ in range(rounds):
+            prior = rule.learn(here.w, effective, unit)
+            effective = _effective_parameters(replace(part, prior=prior), here, rule.q)
+        return prior
+
+    def follow_paper(self, start: State | None) -> Solution:
+        """Update the scale at every iteration, eq. (9) of [GGIG]."""
+        problem, rule, tol = self.problem, self.rule, self.tol
+        history = RoundHistory(self.callback)
+        state = self.solver.init(problem) if start is None else start
+        message, stopped, objective = None, False, -math.inf
+        for _ in range(self.max_iter):
+            subproblem = replace(problem, prior=rule.learn(state.w, 0.0))
+            here = subproblem.state(state.w, state.b, state.likelihood)
+            answer = solve(subproblem, self.solver, start=here, max_iter=1, tol=tol)
+            state, old = _embed(problem, answer), objective
+            objective = state.fit - rule.marginal(state.w, 0.0)
+            stopped = history.write(objective, int(np.count_nonzero(state.w)))
+            if abs(objective - old) <= tol * problem.weight.sum():
+                message = f"converged: the objective changed by at most {tol:g} nats per observation"
+            if message or stopped:
+                break
+        return history.close(answer, state.likelihood, message, stopped)
 
 
-def _scale_of_dense_model(problem: Problem, rule: GeneralizedGaussian, answer: Solution) -> float | None:
-    """Return the scale of the best dense model, if the sparse one has missed something.
-
-    For labels on smooth kernels only: the signal of very wide kernels is in their differences, with
-    large weights, and a scale that starts small may stay at the empty model. That is so if the evidence
-    of a dense model, which integrates over its weights, exceeds the maximum of the likelihood of the
-    sparse one.
-    """
-    empty = problem.empty()
-    gained = (answer.state.fit - empty.fit) / float(problem.weight.sum())
-    if empty.likelihood is not problem.likelihood or gained > _SUFFICIENT_NATS_PER_ROW:
-        return None
-    mode = _dense_mode(problem, empty)
-    if mode is None or mode.objective <= answer.state.fit:
-        return None
-    unit = rule.of_variance(1 / first_precision(problem, empty))
-    return rule.learn(mode.w, float(mode.well_determined.sum()), unit.level).level
-
-
-def _alternate(
-    problem: Problem,
-    solver: Solver,
-    rule: GeneralizedGaussian,
-    known: Start,
-    max_iter: int,
-    tol: float,
-    callback: Report | None,
-) -> Solution:
-    """Alternate weights, effective number of parameters and scale until the scale converges.
-
-    The noise of a regression is held within a round and re-estimated between rounds from its degrees of
-    freedom; otherwise the noise of a dense model would shrink to zero.
-    """
-    history, empty = RoundHistory(callback), problem.empty()
-    unit = rule.of_variance(1 / first_precision(problem, empty))
-    likelihood, start, prior = _initial_values(problem, solver, rule, unit, known, empty, max_iter)
-    scale_tol, step = _SCALE_TOLERANCE_PER_ROOT_TOL * math.sqrt(tol), math.inf
-    before: tuple[float, float] | None = None
-    message, stopped, left = None, False, max_iter
-    while True:
-        subproblem = replace(problem, prior=prior, likelihood=likelihood.hold())
-        here = None if start is None else subproblem.state(start.w, start.b, subproblem.likelihood)
-        round_tol = tol if step <= scale_tol else max(tol, _ROUND_TOLERANCE)
-        answer = solve(subproblem, solver, start=here, max_iter=left, tol=round_tol)
-        left -= len(answer.history)
-        effective = _effective_parameters(answer.problem, answer.state, rule.q)
-        wanted = rule.learn(answer.state.w, effective, unit.level)
-        objective = answer.state.fit - rule.marginal(answer.state.w, effective, unit.level)
-        stopped = history.write(objective, int(np.count_nonzero(answer.state.w)))
-        noise = refit_by_degrees(problem, likelihood, answer.state.f, effective)
-        now, then = math.log(prior.level), math.log(wanted.level)
-        change = _aitken_step(before, now, then)
-        step = min(step, max(abs(change), _noise_change(likelihood, noise)))
-        if not answer.state.w.any():
-            message = "converged: no weight is worth its price"
-        elif step <= scale_tol and round_tol == tol and answer.status.converged:
-            message = "converged: scale and weights agree"
-        if message or stopped or left <= 0 or len(history.records) >= _MAX_ROUNDS:
-            return history.close(answer, likelihood, message, stopped)
-        start = _embed(problem, answer)
-        if step > scale_tol:  # otherwise one more round at the tolerance asked for
-            before, step = (now, then), math.inf
-            likelihood, prior = noise, rule.at(math.exp(now + change))
-
-
-def _initial_values(
-    problem: Problem,
-    solver: Solver,
-    rule: GeneralizedGaussian,
-    unit: GeneralizedGaussian,
-    known: Start,
-    empty: State,
-    max_iter: int,
-) -> tuple[Likelihood, State | None, GeneralizedGaussian]:
-    """Return likelihood, weights (None for the solver's own start) and prior of the first round."""
-    start = known.state
-    if start is None and np.isinf(rule.kink):
-        start = _lasso_weights(problem, solver, rule, max_iter)
-    if known.scale is not None:
-        prior = rule.at(known.scale)
-    elif start is None and problem.kernels and not rule.is_l1:
-        start, variance = _dense_start(problem, empty)
-        prior = rule.of_variance(variance)
-    elif start is not None:
-        prior = _scale_at_weights(problem, rule, unit.level, start, known.effective)
-    elif rule.is_l1:
-        steepest = float(np.abs(problem.gradient(empty)).max(initial=0.0))
-        prior = unit.at(max(unit.level, 1 / max(_FIRST_RATE_FRACTION * steepest, 1e-100)))
-    else:
-        prior = unit
-    likelihood = empty.likelihood if start is None else start.likelihood
-    if start is not None and rule.is_l1 and 2 * np.count_nonzero(start.w) > start.w.size:
-        start = None  # a sparse model is found faster from the empty one
-    return likelihood, start, prior
-
-
-def _follow_paper(
-    problem: Problem,
-    solver: Solver,
-    rule: GeneralizedGaussian,
-    start: State | None,
-    max_iter: int,
-    tol: float,
-    callback: Report | None,
-) -> Solution:
-    """Update the scale at every iteration, eq. (9) of [GGIG]."""
-    history = RoundHistory(callback)
-    state = solver.init(problem) if start is None else start
-    message, stopped, objective = None, False, -math.inf
-    for _ in range(max_iter):
-        subproblem = replace(problem, prior=rule.learn(state.w, 0.0))
-        here = subproblem.state(state.w, state.b, state.likelihood)
-        answer = solve(subproblem, solver, start=here, max_iter=1, tol=tol)
-        state, old = _embed(problem, answer), objective
-        objective = state.fit - rule.marginal(state.w, 0.0)
-        stopped = history.write(objective, int(np.count_nonzero(state.w)))
-        if abs(objective - old) <= tol * problem.weight.sum():
-            message = f"converged: the objective changed by at most {tol:g} nats per observation"
-        if message or stopped:
-            break
-    return history.close(answer, state.likelihood, message, stopped)
-
-
-def _dense_start(problem: Problem, empty: State) -> tuple[State | None, float]:
+def _dense_start(problem: Problem) -> tuple[State | None, float]:
     """Return dense weights (None if the empty model is better) and the variance of their prior."""
+    empty = problem.empty()
     if empty.likelihood is problem.likelihood:
-        mode = _dense_mode(problem, empty)
+        mode = _dense_mode(problem)
         if mode is None:
             return None, 1 / first_precision(problem, empty)
         return problem.state(mode.w, mode.b, mode.likelihood), float(1 / mode.alpha[0])
@@ -271,59 +257,30 @@ def _dense_start(problem: Problem, empty: State) -> tuple[State | None, float]:
     return state, ratio * float(weight.sum()) / float(weight @ state.curvature)
 
 
-def _dense_mode(problem: Problem, empty: State) -> Mode | None:
+def _dense_mode(problem: Problem) -> Mode | None:
     """Return the mode of largest evidence under one precision for all weights.
 
     The candidates are the peaks of the evidence of labels taken as targets, compared by their true
     likelihood. Labels without noise may have no useful peak; where none is better than the empty model,
     a few ratios in between are tried as well.
     """
-    ratios, evidence, _ = signal_to_noise(problem)
+    empty, (ratios, evidence, _) = problem.empty(), signal_to_noise(problem)
     peaks = 1 + np.flatnonzero((evidence[1:-1] > evidence[:-2]) & (evidence[1:-1] > evidence[2:]))
     known = float(problem.weight @ empty.curvature) / float(problem.weight.sum())
-    zero = np.zeros(problem.design.shape[1])
+    zero, alike = np.zeros(problem.design.shape[1]), np.ones(problem.design.shape[1])
 
     def best(ratios: Array) -> Mode | None:
-        precisions = [np.full(zero.size, known / ratio) for ratio in ratios]
-        modes = [
-            find_mode(problem, alpha, empty.likelihood, zero, empty.b, _MODE_TOLERANCE_NATS)
-            for alpha in precisions
-        ]
+        modes = (
+            find_mode(problem, known / ratio * alike, empty.likelihood, zero, empty.b, COMPARISON_NATS)
+            for ratio in ratios
+        )
         return max(modes, key=lambda mode: mode.objective, default=None)
 
     peak = best(ratios[peaks])
     if peak is not None and peak.objective > empty.fit:
         return peak
-    between = best(ratios[_TRIED_RATIOS])
+    between = best(ratios[12:61:12])  # from 1 to 1e8 for the strongest direction, two decades apart
     return between if between is not None and between.objective > empty.fit else peak
-
-
-def _lasso_weights(problem: Problem, solver: Solver, rule: GeneralizedGaussian, max_iter: int) -> State:
-    """Return the start of a prior that absorbs zeros: the convex l1 model, or the solver's own start.
-
-    A poor first scale would set weights to zero that could not come back.
-    """
-    if getattr(solver, "start", "auto") != "auto":
-        return solver.init(problem)
-    convex = type(rule)(q=1.0, a=rule.a, b=rule.b)
-    lasso = Proximal(certify=False)
-    answer = _maximize_evidence(problem, lasso, convex, Start(), max_iter, _ROUND_TOLERANCE, None)
-    return _embed(problem, answer)
-
-
-def _scale_at_weights(
-    problem: Problem, rule: GeneralizedGaussian, unit: float, state: State, effective: float | None
-) -> GeneralizedGaussian:
-    """Return the prior with the scale estimated at fixed weights."""
-    if effective is not None:
-        return rule.learn(state.w, effective, unit)
-    kept = np.flatnonzero(state.w)
-    part, here = problem.keep(kept), replace(state, w=state.w[kept])
-    effective = kept.size / 2  # a first guess
-    for _ in range(_FIXED_WEIGHT_ROUNDS):
-        prior = rule.learn(here.w, effective, unit)
-        effective = _effective_parameters(replace(part, prior=prior), here, rule.q)
-    return prior
 
 
 def _effective_parameters(problem: Problem, state: State, q: float) -> float:
@@ -344,7 +301,8 @@ def _effective_parameters(problem: Problem, state: State, q: float) -> float:
     r, _ = problem.laplace_targets(state)
     shrunk = part.ridge(r, state.f, state.w[kept])
     moved = state.f - part.design.matvec(shrunk.weights) - shrunk.intercept
-    step = _DIFFERENCE_STEP / max(float(np.abs(moved).max(initial=0.0)), np.finfo(float).tiny)
+    # The step of the finite difference: no latent changes by more than this.
+    step = 1e-3 / max(float(np.abs(moved).max(initial=0.0)), np.finfo(float).tiny)
     _, _, ahead = state.likelihood.evaluate(problem.y, state.f + step * moved)
     _, _, behind = state.likelihood.evaluate(problem.y, state.f - step * moved)
     if np.array_equal(ahead, behind):
@@ -352,7 +310,7 @@ def _effective_parameters(problem: Problem, state: State, q: float) -> float:
     variance = shrunk.latent_variance(part.design, r)
     correction = -0.5 * float((problem.weight * variance) @ (ahead - behind)) / (2 * step)
     fixed = shrunk.n_well_determined  # at fixed curvature
-    return max(fixed - q * correction, _MIN_EFFECTIVE_FRACTION * fixed)
+    return float(remainder(fixed, q * correction))
 
 
 def _embed(problem: Problem, answer: Solution) -> State:
@@ -362,13 +320,18 @@ def _embed(problem: Problem, answer: Solution) -> State:
     return replace(answer.state, w=w, metric=None, gradient=None)
 
 
-def _aitken_step(before: tuple[float, float] | None, now: float, then: float) -> float:
-    """Return the change of the log scale, extrapolated from the last two rounds (Aitken)."""
+def _aitken_step(
+    before: tuple[float, float] | None, now: float, then: float, limit: float = 10.0
+) -> float:
+    """Return the change of the log scale, extrapolated from the last two rounds (Aitken).
+
+    A step is extrapolated by at most the factor ``limit``, and the scale changes by no more.
+    """
     change, factor = then - now, 1.0
     if before is not None and now != before[0]:
         slope = (then - before[1]) / (now - before[0])
-        factor = 1 / max(1 - slope, 1 / _MAX_EXTRAPOLATION)
-    bound = math.log(_MAX_SCALE_FACTOR)
+        factor = 1 / max(1 - slope, 1 / limit)
+    bound = math.log(limit)
     return float(np.clip(factor * change, -bound, bound))
 
 

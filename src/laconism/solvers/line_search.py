@@ -18,18 +18,8 @@ def backtrack(
 ) -> tuple[Point, float] | None:
     """Return the first point that is accepted and the length of its step, or None.
 
-    Parameters
-    ----------
-    at : callable
-        The point after a step of this length.
-    accepts : callable
-        Whether a point after a step of this length is good enough, as by Armijo's condition.
-    first_step : float, default=1.0
-        The first length.
-    shrink : float, default=0.5
-        The factor by which the length shrinks.
-    max_trials : int, default=30
-        Points that are tried before giving up.
+    ``at(step)`` is the point after a step of this length, ``accepts(point, step)`` whether it is good
+    enough, as by Armijo's condition.
     """
     for trial in range(max_trials):
         step = first_step * shrink**trial
@@ -49,18 +39,7 @@ def lengthen(
 ) -> tuple[Point, float]:
     """Return the point after doubling a step while the next point improves on the last.
 
-    Parameters
-    ----------
-    at : callable
-        The point after a step of this length.
-    improves : callable
-        Whether the first point is better than the second.
-    point : object
-        The point after ``step``.
-    step : float
-        The length to begin with.
-    max_step : float
-        No length is doubled that has reached this one.
+    ``point`` is the one after ``step``; no length is doubled that has reached ``max_step``.
     """
     while step < max_step:
         further = at(2 * step)

@@ -12,26 +12,12 @@ from numpy.typing import NDArray
 
 from .._protocols import Array, Index, Prior
 from ..judging.price import extended_bic, prior_price
-from ..linalg import solve_semidefinite
+from ..linalg import LEAST_REMAINDER, remainder, solve_semidefinite
 from .problem import Problem, State
 
 # A weight whose contribution to every latent is below this many standard errors is pruned: under a prior
 # that absorbs zeros it cannot grow again.
 _NEGLIGIBLE_STANDARD_ERRORS = 1e-7
-# Excluded columns whose gain is computed with the active weights adapting.
-_MAX_EXCLUDED_CHECKED = 10
-# The fraction of such a column's squared length that active columns are assumed not to explain, at
-# least.
-_MIN_UNEXPLAINED_FRACTION = 0.1
-# How often pruned columns may be brought back.
-_MAX_REVIVALS = 10
-# A gradient at zero exceeds the prior's kink if it does so by this fraction.
-_KINK_TOLERANCE = 1e-6
-# Revived weights start at this fraction of a standard error.
-_REVIVED_STANDARD_ERRORS = 0.1
-# The relative error of the factors of a kernel matrix for a solver without a rule of its own: small
-# enough for one that weighs all kernels in every iteration, as EM does.
-_RANK_TOLERANCE = 1e-12
 
 
 class Record(NamedTuple):
@@ -82,13 +68,14 @@ class Solver(Protocol):
         """Return a sentence if ``new`` is the solution."""
 
 
-def rank_tolerance(solver: Solver, prior: Prior) -> float:
+def rank_tolerance(solver: Solver, prior: Prior, default: float = 1e-12) -> float:
     """Return the relative error that the factors of a kernel matrix may have for this solver.
 
-    A solver may have a method ``rank_tol(prior)``; otherwise a small default is used.
+    A solver may have a method ``rank_tol(prior)``; the default is small enough for one that weighs all
+    kernels in every iteration, as EM does.
     """
     known = getattr(solver, "rank_tol", None)
-    return _RANK_TOLERANCE if known is None else float(known(prior))
+    return default if known is None else float(known(prior))
 
 
 Callback = Callable[[Record], object]
@@ -100,15 +87,17 @@ def solve(
     solver: Solver,
     *,
     start: State | None = None,
-    max_iter: int,
-    tol: float,
+    max_iter: int = 100,
+    tol: float = 1e-6,
     callback: Callback | None = None,
     before: int = 0,
+    max_revivals: int = 10,
 ) -> Solution:
     """Step until the solver is done; prune negligible weights, and revive those pruned wrongly.
 
     A callback that returns ``True`` stops the fit after that iteration. ``before`` is the number of
-    earlier iterations that the message counts as well.
+    earlier iterations that the message counts as well. The defaults of ``max_iter`` and ``tol``, in nats
+    per observation, are for fits that are only compared.
     """
     full, active = problem, np.arange(problem.design.shape[1])
     state = solver.init(problem) if start is None else start
@@ -130,7 +119,7 @@ def solve(
         kept, seconds = int(np.count_nonzero(state.w)), time.perf_counter() - began
         history.append(Record(iteration, state.objective, kept, seconds))
         stopped = callback is not None and bool(callback(history[-1]))
-        if message is not None and solver.prunes and revivals < _MAX_REVIVALS:
+        if message is not None and solver.prunes and revivals < max_revivals:
             revived = _wrongly_pruned(full, active, state)
             if getattr(solver, "checks_excluded", False):
                 revived = np.append(revived, _best_excluded(full, active, state))
@@ -237,22 +226,22 @@ def _off_zero(problem: Problem, state: State) -> State:
     return problem.state(w, state.b, state.likelihood)
 
 
-def _first_weight(problem: Problem, state: State) -> Array:
+def _first_weight(problem: Problem, state: State, fraction: float = 0.1) -> Array:
     """Return a fraction of each weight's standard error, in the direction of its gradient."""
     deviation = 1 / np.sqrt(np.maximum(problem.curvature(state), 1e-300))
-    return _REVIVED_STANDARD_ERRORS * np.sign(problem.gradient(state)) * deviation
+    return fraction * np.sign(problem.gradient(state)) * deviation
 
 
-def _wrongly_pruned(full: Problem, active: Index, state: State) -> Index:
+def _wrongly_pruned(full: Problem, active: Index, state: State, tol: float = 1e-6) -> Index:
     """Return pruned columns whose gradient exceeds the prior's kink at zero (KKT)."""
     if not np.isfinite(full.prior.kink) or active.size == full.design.shape[1]:
         return active[:0]
-    excess = np.abs(full.gradient(state)) > full.kinks() * (1 + _KINK_TOLERANCE)
+    excess = np.abs(full.gradient(state)) > full.kinks() * (1 + tol)
     excess[active] = False
     return np.flatnonzero(excess)
 
 
-def _best_excluded(full: Problem, active: Index, state: State) -> Index:
+def _best_excluded(full: Problem, active: Index, state: State, checked: int = 10) -> Index:
     """Return the excluded column of largest gain, if that exceeds its price, under an unbounded penalty.
 
     Such a prior never brings back what a start has left out, such as features whose effects cancel. The
@@ -267,15 +256,14 @@ def _best_excluded(full: Problem, active: Index, state: State) -> Index:
     gain = slope**2 / np.maximum(2 * sharpest * full.squares, np.finfo(float).tiny)
     gain[active] = 0.0
     price = max(prior_price(full.prior), extended_bic(n, p))
-    first = np.flatnonzero(gain > _MIN_UNEXPLAINED_FRACTION * price)
+    first = np.flatnonzero(gain > LEAST_REMAINDER * price)
     if not first.size:
         return active[:0]
-    first = first[np.argsort(-gain[first], kind="stable")[:_MAX_EXCLUDED_CHECKED]]
+    first = first[np.argsort(-gain[first], kind="stable")[:checked]]
     # With the active weights adapting, the curvature is a Schur complement and the gain is larger.
     gram, k = full.keep(np.append(active, first)).metric(state).gram, active.size
-    own = np.diag(gram)[k:]
-    left = own - np.sum(gram[:k, k:] * solve_semidefinite(gram[:k, :k], gram[:k, k:]), axis=0)
-    gain = slope[first] ** 2 / (2 * np.maximum(left, _MIN_UNEXPLAINED_FRACTION * own))
+    explained = np.sum(gram[:k, k:] * solve_semidefinite(gram[:k, :k], gram[:k, k:]), axis=0)
+    gain = slope[first] ** 2 / (2 * remainder(np.diag(gram)[k:], explained))
     best = int(np.argmax(gain))
     return np.asarray(first[[best]] if gain[best] > price else first[:0])
 

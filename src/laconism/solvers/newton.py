@@ -15,20 +15,14 @@ from .problem import (
     State,
     objective_converged,
 )
-from .ridge_starts import scaled_ridge_start
 from .starts import best_start, better_start, l1_start, smooth_start
-from .steps import newton_step
+from .steps import newton_step, scaled_ridge_start
 
 # With this many observations per column a regression may also start with all columns: the residuals of
 # such a fit still estimate the noise.
 _MIN_ROWS_PER_COLUMN_FULL_START = 1.2
 # No full start with more columns than this, to save time.
 _MAX_COLUMNS_FULL_START = 500
-# Relative error of the factors of a kernel matrix where they only choose kernels, which are then weighed
-# as exact columns.
-_RANK_TOLERANCE_TO_CHOOSE = 1e-6
-# The same where the factors weigh all kernels.
-_RANK_TOLERANCE_TO_WEIGH = 1e-8
 
 
 class Newton(Component):
@@ -75,11 +69,8 @@ class Newton(Component):
 
     def rank_tol(self, prior: Prior) -> float:
         """Return how much of a kernel matrix its factors may miss."""
-        return (
-            _RANK_TOLERANCE_TO_CHOOSE
-            if np.isinf(prior.kink) and self.start != "ridge"
-            else _RANK_TOLERANCE_TO_WEIGH
-        )
+        # Factors that only choose kernels, which are then weighed as exact columns, may be rougher.
+        return 1e-6 if np.isinf(prior.kink) and self.start != "ridge" else 1e-8
 
     def init(self, problem: Problem) -> State:
         """Return the start."""

@@ -9,33 +9,20 @@ from typing import Self
 import numpy as np
 
 from .._protocols import Array, Design, Index, Likelihood, Prior
-from ..linalg import Quadratic, Ridge, ridge
+from ..linalg import CACHED_ENTRIES, RELATIVE_JITTER, Quadratic, Ridge, ridge
 
-# The smallest curvature of a row, relative to the largest.
-_MIN_RELATIVE_CURVATURE = 1e-10
-# The same relative to the touching Gaussian's, where a likelihood is not concave: an outlier has
-# negative curvature, with which a Newton step has no bound.
+# The smallest curvature of a row relative to the touching Gaussian's, where a likelihood is not concave:
+# an outlier has negative curvature, with which a Newton step has no bound.
 _MIN_TOUCHING_FRACTION = 0.2
-# Squared scales are at least this, so that dividing by one does not overflow.
-_MIN_SQUARED_SCALE = 1e-290
 # From this many entries on, with enough rows per column, passes over the rows dominate an iteration.
 _MIN_ENTRIES_TO_REUSE_METRIC = 10_000
 # From this many rows per column on a problem is tall: the data alone determine every weight.
 TALL_ROWS_PER_COLUMN = 20
 # Up to this many observations a kernel model is fitted more than once and the best fit taken.
 MAX_ROWS_FOR_RETRY = 1000
-# A metric is reused while the mean curvature of the rows has changed by less than this fraction.
-_MAX_METRIC_CHANGE = 0.1
-# Ridge problems that are solved on one quadratic, each with the prior touched at the last solution.
-_MAX_RIDGE_ITERATIONS = 50
-# They end when a step is shorter than this fraction of the way from the start.
-_RIDGE_STEP_TOLERANCE = 1e-4
-# Rows at which a likelihood is evaluated at once, so that its temporaries stay in the cache.
-_CACHED_ROWS = 1 << 13
-# Newton steps on the intercept of the empty model.
-_MAX_INTERCEPT_STEPS = 100
-# The last of them is shorter than this, in standard errors: the next would be its square.
-_INTERCEPT_TOLERANCE = 1e-5
+# The curvature of the rows is the same, for a step or a start, if it has changed by less than this
+# fraction.
+MAX_CURVATURE_CHANGE = 0.1
 
 
 def floor_curvature(curvature: Array) -> Array:
@@ -43,7 +30,7 @@ def floor_curvature(curvature: Array) -> Array:
 
     The curvature of a well-classified row is nearly zero, and its Gaussian's target would be infinite.
     """
-    floor = max(_MIN_RELATIVE_CURVATURE * curvature.max(initial=0.0), np.finfo(float).tiny)
+    floor = max(RELATIVE_JITTER * curvature.max(initial=0.0), np.finfo(float).tiny)
     return np.asarray(np.maximum(curvature, floor))
 
 
@@ -98,7 +85,8 @@ class Problem:
         """Return the variance of the Gaussian that touches the prior of each weight."""
         if self.scale is None:
             return self.prior.variance(w**2)
-        return self.prior.variance((self.scale * w) ** 2) / np.maximum(self.scale**2, _MIN_SQUARED_SCALE)
+        least = 1e-290  # so that dividing by the square of a scale does not overflow
+        return self.prior.variance((self.scale * w) ** 2) / np.maximum(self.scale**2, least)
 
     def kinks(self) -> Array:
         """Return the largest gradient at which each weight stays zero."""
@@ -132,8 +120,9 @@ class Problem:
 
     def _at(self, w: Array, b: float, f: Array, likelihood: Likelihood, offset: float) -> State:
         slope, curvature, fit = np.empty_like(f), np.empty_like(f), 0.0
-        for start in range(0, f.size, _CACHED_ROWS):
-            rows = slice(start, start + _CACHED_ROWS)
+        step = CACHED_ENTRIES // 8  # so that the temporaries of a likelihood stay in the cache
+        for start in range(0, f.size, step):
+            rows = slice(start, start + step)
             log_p, slope[rows], curvature[rows] = likelihood.evaluate(self.y[rows], f[rows])
             fit += float(self.weight[rows] @ log_p)
         if not likelihood.concave:
@@ -150,7 +139,7 @@ class Problem:
     def _empty(self) -> State:
         none = self.keep(np.arange(0))
         state = none.refit(np.zeros(0), 0.0, self.likelihood)
-        for _ in range(_MAX_INTERCEPT_STEPS if self.intercept else 0):
+        for _ in range(100 if self.intercept else 0):
             information = float(self.laplace_targets(state)[0].sum())
             step = float(self.weight @ state.slope) / information
             new = none.refit(state.w, state.b + step, state.likelihood)
@@ -159,7 +148,7 @@ class Problem:
                 step = float(self.weight @ (r * (z - state.f))) / float(self.weight @ r)
                 new = none.refit(state.w, state.b + step, state.likelihood)
             state = new
-            if abs(step) * np.sqrt(information) < _INTERCEPT_TOLERANCE:
+            if abs(step) * np.sqrt(information) < 1e-5:  # the next would be its square
                 break
         return replace(state, w=np.zeros(self.design.shape[1]))
 
@@ -187,7 +176,7 @@ class Problem:
         The gradient stays exact, so the solution is the same, and no Gram matrix is computed.
         """
         change = new.curvature - metric.curvature
-        if np.abs(change, out=change).mean() > _MAX_METRIC_CHANGE * metric.curvature.mean():
+        if np.abs(change, out=change).mean() > MAX_CURVATURE_CHANGE * metric.curvature.mean():
             return new
         return replace(new, metric=metric)
 
@@ -213,21 +202,23 @@ class Problem:
         """Solve the weighted ridge problem that touches prior and likelihood at ``w``."""
         return ridge(self.design, r, z, self.variance(w), intercept=self.intercept)
 
-    def ridge_to_convergence(self, metric: Metric, state: State) -> Ridge:
+    def ridge_to_convergence(
+        self, metric: Metric, state: State, max_iter: int = 50, tol: float = 1e-4
+    ) -> Ridge:
         """Solve ridge problems, each with the prior touched at the last solution, until these converge.
 
         The quadratic has the exact gradient of this state and the curvature of the metric, and the work
-        does not depend on the number of rows.
+        does not depend on the number of rows. ``tol`` is the last step's fraction of the way.
         """
         push = float(self.weight @ state.slope)
         slope = self.gradient(state) - push * metric.centre + metric.gram @ state.w
         level = state.b + push * metric.spread + float(metric.centre @ state.w)
         quadratic = Quadratic(metric.gram, slope, metric.centre, level, metric.spread)
         answer = quadratic.ridge(self.variance(state.w))
-        for _ in range(_MAX_RIDGE_ITERATIONS):
+        for _ in range(max_iter):
             old, answer = answer.weights, quadratic.ridge(self.variance(answer.weights))
             far = np.abs(old - state.w).max(initial=0.0)
-            if np.abs(answer.weights - old).max(initial=0.0) <= _RIDGE_STEP_TOLERANCE * far:
+            if np.abs(answer.weights - old).max(initial=0.0) <= tol * far:
                 break
         return answer
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._component import Component
 from .._protocols import Array, Index, Prior
-from ..linalg import solve_semidefinite
+from ..linalg import dissimilar, solve_semidefinite
 from .line_search import backtrack
 from .problem import Problem, State, objective_converged
 
@@ -18,25 +18,6 @@ _MIN_COLUMNS_ADDED = 64
 _KERNELS_ADDED = 6
 # No two of them have a larger absolute cosine than this.
 _MAX_COSINE = 0.65
-# Newton steps on one working set.
-_MAX_INNER_STEPS = 4
-# They end when a step gains less than this fraction of what all steps on the set have gained.
-_INNER_TOLERANCE = 0.01
-# The same for a start, where the working set may grow earlier.
-_INNER_TOLERANCE_START = 0.1
-# Relative accuracy of the slopes of the quadratic problem.
-_LASSO_TOLERANCE = 1e-10
-# The same for a start.
-_LASSO_TOLERANCE_START = 1e-3
-# A promised gain below this fraction of the objective is lost in its rounding.
-_ROUNDING = 1e-15
-# Iterations of the active-set method per column.
-_MAX_ACTIVE_SET_ITERATIONS_PER_COLUMN = 10
-# The certificate holds when slopes meet the optimality conditions to this fraction of sqrt(tol): the
-# objective is quadratic in the error of the slopes.
-_CERTIFICATE_FRACTION = 1e-3
-# Relative error of the factors of a kernel matrix, below the accuracy of the certificate.
-_RANK_TOLERANCE = 1e-8
 
 
 class Proximal(Component):
@@ -64,21 +45,23 @@ class Proximal(Component):
 
     def rank_tol(self, prior: Prior) -> float:
         """Return the relative error that the factors of a kernel matrix may have."""
-        return _RANK_TOLERANCE
+        return 1e-8  # below the accuracy of the certificate
 
     def init(self, problem: Problem) -> State:
         """Return the empty model."""
         return problem.empty()
 
-    def step(self, problem: Problem, state: State) -> State:
-        """Return the state after the working set has grown and been solved."""
+    def step(self, problem: Problem, state: State, max_steps: int = 4) -> State:
+        """Return the state after the working set has grown and been solved.
+
+        That takes a few Newton steps, until one gains a small fraction of what all have gained. For a
+        start, the working set may grow earlier.
+        """
         working = self._working_set(problem, state)
         part = problem.keep(working)
         inner = replace(state, w=state.w[working], gradient=None, metric=None)
-        inner_tol, tol = _INNER_TOLERANCE_START, _LASSO_TOLERANCE_START
-        if self.certify:
-            inner_tol, tol = _INNER_TOLERANCE, _LASSO_TOLERANCE
-        for _ in range(_MAX_INNER_STEPS):
+        inner_tol, tol = (0.01, 1e-10) if self.certify else (0.1, 1e-3)
+        for _ in range(max_steps):
             before, inner = inner, _newton_lasso(part, inner, tol)
             if inner.objective - before.objective <= inner_tol * (inner.objective - state.objective):
                 break
@@ -95,7 +78,7 @@ class Proximal(Component):
         if not excess.any():
             return np.flatnonzero(support)
         if problem.near_duplicates:
-            worst = _dissimilar(problem, excess)
+            worst = dissimilar(excess, problem.cosines, _KERNELS_ADDED, _MAX_COSINE)
         else:
             worst = np.argsort(-excess, kind="stable")[: max(_MIN_COLUMNS_ADDED, int(support.sum()))]
         support[worst[excess[worst] > 0]] = True
@@ -116,7 +99,7 @@ class Proximal(Component):
             )
             return None if waits else still
         residual = optimality(problem, new)
-        if residual <= _CERTIFICATE_FRACTION * np.sqrt(tol):
+        if residual <= 1e-3 * np.sqrt(tol):  # the objective is quadratic in the error of the slopes
             return f"converged: optimal to {residual:.1e} of the rate"
         if old.objective == new.objective:
             return f"converged to the last digit: optimal to {residual:.1e} of the rate"
@@ -136,20 +119,6 @@ def _expected_gains(problem: Problem, state: State) -> Array:
     """
     excess = _excess(problem, state)
     return np.asarray((excess if problem.scale is None else excess / problem.scale) ** 2 / 2)
-
-
-def _dissimilar(problem: Problem, excess: Array) -> Index:
-    """Return the column of largest excess, the next that is dissimilar to it, and so on.
-
-    Near duplicates of that column have nearly the same excess, and one of them is enough.
-    """
-    picked: list[int] = []
-    while len(picked) < _KERNELS_ADDED and excess.any():
-        worst = int(np.argmax(excess))
-        picked.append(worst)
-        excess = np.where(problem.cosines(worst) > _MAX_COSINE, 0.0, excess)
-        excess[worst] = 0.0
-    return np.array(picked)
 
 
 def optimality(problem: Problem, state: State) -> float:
@@ -176,7 +145,7 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
     db = level - float(metric.centre @ dw)
     promised = slope @ dw - dw @ H @ dw / 2 + problem.penalty(state.w) - problem.penalty(w)
     promised += push * level / 2
-    if promised <= _ROUNDING * abs(state.objective):
+    if promised <= 1e-15 * abs(state.objective):  # lost in rounding
         return state
 
     def at(step: float) -> State:
@@ -196,7 +165,7 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
     return _newton_lasso(problem, replace(state, metric=None), tol) if reused else state
 
 
-def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = _LASSO_TOLERANCE) -> Array:
+def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-10) -> Array:
     r"""Return the minimiser of :math:`\tfrac12 w^T H w - c^T w + \sum_j \mathrm{rate}_j |w_j|`.
 
     An active-set method: within an orthant the minimiser is one linear solve. On the way to it the
@@ -205,7 +174,7 @@ def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = _LAS
     equal to it.
     """
     w, slack = w.copy(), tol * rate
-    for _ in range(_MAX_ACTIVE_SET_ITERATIONS_PER_COLUMN * (w.size + 1)):
+    for _ in range(10 * (w.size + 1)):
         slope, on = c - H @ w, w != 0
         sign = np.sign(np.where(on, w, slope))
         steep = slope - rate * sign

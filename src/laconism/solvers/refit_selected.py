@@ -17,18 +17,6 @@ from ..linalg import Quadratic, solve_semidefinite
 from ..priors import Gaussian
 from . import Callback, Metric, Problem, Solution, Solver, State, resume
 
-# The common width has converged when it changes by less than this fraction.
-_WIDTH_TOLERANCE = 1e-10
-# Iterations of its fixed point.
-_MAX_WIDTH_ITERATIONS = 200
-# A column whose t-value promises this many times its price is kept without a refit.
-_SUFFICIENT_PRICE_MULTIPLE = 2.0
-# Bounds of the width in standard errors.
-_MAX_WIDTH_STANDARD_ERRORS = 1e6
-_MIN_WIDTH_STANDARD_ERRORS = 1e-6
-# Curvatures that differ by less than this fraction are equal.
-_EQUAL_CURVATURE_TOLERANCE = 1e-12
-
 
 def refit_selected(
     answer: Solution,
@@ -51,7 +39,7 @@ def refit_selected(
     few = answer
     if not answer.problem.kernels:  # the weights of kernels differ in size, and cancel
         few, free = drop_unpaid(answer, n_candidates)
-        if _is_quadratic(few.state):
+        if np.ptp(few.state.curvature) == 0:  # the likelihood is quadratic: Gaussian noise
             return _refit_gaussian(few, free, solver, settings)
     labels = isinstance(few.state.likelihood, Binary)
     bound = unbound.bind(few.active.size, kernel=few.problem.kernels, labels=labels)
@@ -80,8 +68,7 @@ def drop_unpaid(answer: Solution, n_candidates: int) -> tuple[Solution, _Free]:
         free = _Free.of(here.problem, here.state)
         least = int(np.argmin(free.evidence))
         price = selection_price(free.evidence, least, n_candidates)
-        # To second order a column gains half of its squared t-value.
-        if here.active.size == 1 or free.evidence[least] / 2 > _SUFFICIENT_PRICE_MULTIPLE * price:
+        if here.active.size == 1:
             return here, free
         less = free.without(least)
         if free.best.fit - less.fit >= price:
@@ -129,11 +116,6 @@ class _Free:
         return self.problem.refit(self.w + step, b, self.state.likelihood)
 
 
-def _is_quadratic(state: State) -> bool:
-    """Return whether the log-likelihood is quadratic, as that of targets with Gaussian noise."""
-    return bool(np.ptp(state.curvature) <= _EQUAL_CURVATURE_TOLERANCE * state.curvature.max())
-
-
 def _with_common_width(free: _Free, likelihood: Likelihood) -> tuple[Problem, State]:
     """Return the problem with one Gaussian for all weights, in standard errors, and its solution."""
     curvature = likelihood.evaluate(free.problem.y, free.best.f)[2]
@@ -151,18 +133,20 @@ def _with_common_width(free: _Free, likelihood: Likelihood) -> tuple[Problem, St
     return problem, replace(state, metric=metric if problem.many_rows else None)
 
 
-def _common_width(quadratic: Quadratic, scale: Array) -> float:
+def _common_width(
+    quadratic: Quadratic, scale: Array, widest: float = 1e6, max_iter: int = 200, tol: float = 1e-10
+) -> float:
     r"""Return the width of one Gaussian for all weights, in standard errors, of largest evidence.
 
     MacKay's fixed point :math:`\sum_j (s_j w_j)^2 / \gamma`, :math:`\gamma` being the effective number
-    of parameters.
+    of parameters. The width is between ``1 / widest`` and ``widest``.
     """
-    width = _MAX_WIDTH_STANDARD_ERRORS
-    for _ in range(_MAX_WIDTH_ITERATIONS):
+    width = widest
+    for _ in range(max_iter):
         found = quadratic.ridge((width / scale) ** 2)
         size = float(np.sum((scale * found.weights) ** 2)) / max(found.n_well_determined, 1e-300)
         old = width
-        width = min(max(math.sqrt(size), _MIN_WIDTH_STANDARD_ERRORS), _MAX_WIDTH_STANDARD_ERRORS)
-        if abs(width - old) <= _WIDTH_TOLERANCE * old:
+        width = min(max(math.sqrt(size), 1 / widest), widest)
+        if abs(width - old) <= tol * old:
             break
     return width

@@ -16,18 +16,8 @@ def select_columns(
 ) -> Solution:
     """Return the solution of a problem under a prior that selects columns.
 
-    Parameters
-    ----------
-    problem : Problem
-    solver : Solver
-    start : Start
-        The first guess.
-    unbound : Prior
-        As it was given, before its defaults were resolved for this number of columns. Its scale may be
-        learnt; and where it charged for the selection, the selected columns are refitted without that.
-    max_iter : int
-    **settings
-        Of :func:`~laconism.solvers.solve`.
+    ``unbound`` is that prior before its defaults were resolved for this number of columns. Its scale may
+    be learnt; and where it charged for the selection, the selected columns are refitted without that.
     """
     if isinstance(unbound, GeneralizedGaussian) and unbound.learns:
         return learn_scale(problem, solver, unbound, start, max_iter=max_iter, **settings)

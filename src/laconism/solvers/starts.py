@@ -10,9 +10,10 @@ from scipy.special import ndtri
 from .._protocols import Array
 from ..judging.compare import Rule
 from ..judging.price import JEFFREYS_NATS, prior_price
+from ..linalg import CONSTANT_VARIANCE_FRACTION
 from ..priors import Gaussian, Laplace
 from .loop import Solver, solve
-from .problem import Metric, Problem, State, objective_converged
+from .problem import MAX_CURVATURE_CHANGE, Metric, Problem, State, objective_converged
 from .proximal import Proximal
 from .steps import newton_step
 
@@ -33,29 +34,10 @@ _MIN_SUBSET_ROWS_PER_COLUMN = 50
 _MIN_SUBSET_ROWS_PER_ROOT = 2.0
 # The rule of ten events per variable: fewer rows of the rarer class do not determine the weights.
 _MIN_EVENTS_PER_COLUMN = 10
-# Width of the prior of that start in standard errors: nearly flat, but finite for separable classes.
-_FLAT_WIDTH_STANDARD_ERRORS = 100.0
-# How often the noise of a regression (or the curvature of a classifier) and the lasso are alternated.
-_MAX_SWEEPS = 3
-# The sweeps end when the total curvature changes by less than this fraction.
-_CURVATURE_TOLERANCE = 0.1
 # When the start from all features replaces the lasso's: the lasso errs less often.
 _REPLACES_LASSO = Rule(nats=10.0)
-# A column whose variance is below this fraction of its mean square is constant.
-_CONSTANT_VARIANCE_FRACTION = 1e-12
-# A start ends when a step gains less than this many nats per observation
+# A start ends when a step gains less than this many nats per observation (record 011).
 _START_NATS_PER_ROW = 5e-4
-# and less than this many over all rows.
-_START_NATS = 2.0
-# The same where kernels are exchanged at the end for better ones.
-_ROUGH_START_NATS_PER_ROW = 5e-3
-_ROUGH_START_NATS = 20.0
-# Iterations of the problems that a start solves.
-_MAX_START_ITERATIONS = 100
-# Newton steps to the maximum of the likelihood.
-_MAX_LIKELIHOOD_STEPS = 20
-# Nats per observation to which the models of two starts are solved to be compared.
-_TRIAL_TOLERANCE = 1e-6
 
 
 class _PlainNewton:
@@ -74,11 +56,12 @@ class _PlainNewton:
 
 
 def _start_tol(problem: Problem, rough: bool = False) -> float:
-    """Return the tolerance of a start, in nats per observation."""
-    per_row, total = (
-        (_ROUGH_START_NATS_PER_ROW, _ROUGH_START_NATS) if rough else (_START_NATS_PER_ROW, _START_NATS)
-    )
-    return min(per_row, total / float(problem.weight.sum()))
+    """Return the tolerance of a start, in nats per observation: over all rows, the price of a column.
+
+    Ten times as much where kernels are exchanged at the end for better ones.
+    """
+    exact = min(_START_NATS_PER_ROW, JEFFREYS_NATS / float(problem.weight.sum()))
+    return 10 * exact if rough else exact
 
 
 def smooth_start(problem: Problem) -> State:
@@ -97,7 +80,7 @@ def smooth_start(problem: Problem) -> State:
     empty = part.empty()
     free = _flat_prior(part, part.curvature(empty))
     begin, tol = free.with_objective(empty), _start_tol(part)
-    answer = solve(free, _PlainNewton(), start=begin, max_iter=_MAX_LIKELIHOOD_STEPS, tol=tol).state
+    answer = solve(free, _PlainNewton(), start=begin, max_iter=20, tol=tol).state
     if _nearly_separable(problem, part, empty, answer):
         return l1_start(problem)
     state = problem.refit(answer.w, answer.b, answer.likelihood)
@@ -129,10 +112,13 @@ def _events(problem: Problem) -> float:
     return float(problem.weight @ away / max(away.max(), np.finfo(float).tiny))
 
 
-def _flat_prior(problem: Problem, curvature: Array) -> Problem:
-    """Return the problem with a nearly flat prior, given the curvature along each weight."""
+def _flat_prior(problem: Problem, curvature: Array, width: float = 100.0) -> Problem:
+    """Return the problem with a nearly flat prior, given the curvature along each weight.
+
+    Its width, in standard errors, is finite for separable classes.
+    """
     scale = np.sqrt(np.where(curvature > 0, curvature, 1.0))
-    return replace(problem, prior=Gaussian(width=_FLAT_WIDTH_STANDARD_ERRORS), scale=scale)
+    return replace(problem, prior=Gaussian(width=width), scale=scale)
 
 
 def _scale_metric(problem: Problem, part: Problem, found: State, state: State) -> Metric:
@@ -159,9 +145,8 @@ def _curvature_about_mean(problem: Problem, state: State) -> Array:
     if not problem.kernels:
         return problem.curvature(state)
     raw, about_mean = (replace(problem, intercept=free).curvature(state) for free in (False, True))
-    return np.where(
-        about_mean > _CONSTANT_VARIANCE_FRACTION * raw, about_mean, 0.0 if problem.intercept else raw
-    )
+    varies = about_mean > CONSTANT_VARIANCE_FRACTION * raw
+    return np.where(varies, about_mean, 0.0 if problem.intercept else raw)
 
 
 def best_start(problem: Problem, solver: Solver) -> State:
@@ -175,9 +160,7 @@ def best_start(problem: Problem, solver: Solver) -> State:
     found, start = [], None
     for rate in _KERNEL_RATES:  # each lasso starts from the last
         start = l1_start(problem, rate, start)
-        answer = solve(
-            problem, solver, start=start, max_iter=_MAX_START_ITERATIONS, tol=_TRIAL_TOLERANCE
-        )
+        answer = solve(problem, solver, start=start)
         found.append((answer.state.fit - JEFFREYS_NATS * answer.active.size, start))
     return max(found, key=lambda pair: pair[0])[1]
 
@@ -192,9 +175,7 @@ def better_start(problem: Problem, solver: Solver) -> State:
     price = prior_price(problem.prior)
 
     def worth(start: State) -> float:
-        answer = solve(
-            problem, solver, start=start, max_iter=_MAX_START_ITERATIONS, tol=_TRIAL_TOLERANCE
-        )
+        answer = solve(problem, solver, start=start)
         return answer.state.fit - price * answer.active.size
 
     lasso = l1_start(problem)
@@ -204,7 +185,9 @@ def better_start(problem: Problem, solver: Solver) -> State:
     return full if _REPLACES_LASSO.prefers_total(worth(full) - worth(lasso)) else lasso
 
 
-def l1_start(problem: Problem, rate: float | None = None, begin: State | None = None) -> State:
+def l1_start(
+    problem: Problem, rate: float | None = None, begin: State | None = None, max_sweeps: int = 3
+) -> State:
     r"""Return the lasso solution at the level of the noise, independent of units.
 
     Each weight is measured in standard errors, :math:`s_j = \sqrt{\phi_j^T R \phi_j}` at the empty
@@ -217,7 +200,7 @@ def l1_start(problem: Problem, rate: float | None = None, begin: State | None = 
     kind = "kernels" if problem.kernels else "features"
     part = _START_RATE[f"{kind} and noise" if learns_noise else kind] if rate is None else rate
     rough = problem.allows_exchange and not learns_noise
-    for _ in range(_MAX_SWEEPS):
+    for _ in range(max_sweeps):
         scale = np.sqrt(_curvature_about_mean(problem, state))
         candidates = max(int(np.count_nonzero(scale)), 2)  # without constant columns
         level = part * float(np.sqrt(2 * np.log(candidates)))
@@ -227,17 +210,13 @@ def l1_start(problem: Problem, rate: float | None = None, begin: State | None = 
         fixed = replace(problem, prior=Laplace(rate=level), scale=np.where(scale > 0, scale, 1.0))
         lasso = Proximal(fit_noise=False, certify=False)
         start = fixed.with_objective(state if begin is None else begin)
-        answer = solve(
-            fixed, lasso, start=start, max_iter=_MAX_START_ITERATIONS, tol=_start_tol(problem, rough)
-        ).state
-        if rough and answer.fit <= state.fit + _START_NATS:  # the first of wide kernels gain nothing
-            answer = solve(
-                fixed, lasso, start=answer, max_iter=_MAX_START_ITERATIONS, tol=_start_tol(problem)
-            ).state
+        answer = solve(fixed, lasso, start=start, tol=_start_tol(problem, rough)).state
+        if rough and answer.fit <= state.fit + JEFFREYS_NATS:  # the first of wide kernels gain nothing
+            answer = solve(fixed, lasso, start=answer, tol=_start_tol(problem)).state
         before, state = state, problem.reestimate(answer)
         if problem.kernels and state.likelihood is answer.likelihood:
             break
         change = abs(problem.weight @ (state.curvature - before.curvature))
-        if not problem.kernels and change <= _CURVATURE_TOLERANCE * (problem.weight @ state.curvature):
+        if not problem.kernels and change <= MAX_CURVATURE_CHANGE * (problem.weight @ state.curvature):
             break
     return state

@@ -1,4 +1,4 @@
-"""One EM step and one Newton step; every solver is made of these."""
+"""One EM step, one Newton step and starts by one ridge problem; every solver is made of these."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..linalg import damped_least_squares, ridge
 from .line_search import backtrack
 from .problem import Problem, State
-
-# Step lengths that a Newton step tries before an EM step takes its place.
-_MAX_TRIALS = 20
 
 
 def em_step(problem: Problem, state: State) -> State:
@@ -46,7 +44,7 @@ def newton_step(problem: Problem, state: State) -> State:
         return new.objective >= state.objective
 
     reused = metric is not None and metric is state.metric
-    found = backtrack(at, rises, max_trials=1 if reused else _MAX_TRIALS)
+    found = backtrack(at, rises, max_trials=1) if reused else backtrack(at, rises)
     if found is not None:
         new, step = found
         return problem.reuse_metric(metric, new) if metric is not None and step == 1 else new
@@ -55,3 +53,24 @@ def newton_step(problem: Problem, state: State) -> State:
     new = em_step(problem, state)
     # At the maximum rounding alone decides; an ascent method then returns the same state.
     return new if new.objective >= state.objective else replace(state)
+
+
+def ridge_start(problem: Problem, damping: float) -> State:
+    """Return the ridge estimate of labels 0/1 or targets, step 2 of [FJ01]'s algorithm."""
+    target = problem.likelihood.first_target(problem.y)
+    T, t, one, _ = problem.design.compress(problem.weight, target)
+    centre, level = np.zeros(T.shape[1]), 0.0
+    if problem.intercept:
+        total = problem.weight.sum()
+        centre, level = (one @ T) / total, float(one @ t) / total
+        T, t = T - np.outer(one, centre), t - level * one
+    w = damped_least_squares(T, t, damping)
+    return problem.refit(w, level - float(centre @ w), problem.likelihood)
+
+
+def scaled_ridge_start(problem: Problem, fraction: float = 1e-2) -> State:
+    """Return a ridge estimate whose penalty is a fraction of each column's squared length."""
+    variance = 1 / np.maximum(fraction * problem.squares, np.finfo(float).tiny)
+    target = problem.likelihood.first_target(problem.y)
+    answer = ridge(problem.design, problem.weight, target, variance, intercept=problem.intercept)
+    return problem.refit(answer.weights, answer.intercept, problem.likelihood)
