@@ -1,40 +1,22 @@
-"""The commands: each reads its options and calls the module of its name. Needs typer."""
+"""The commands and the table of their options. Needs typer."""
 
 # typer reads annotations at run time, so they are not postponed here.
 
+from collections.abc import Callable
+from dataclasses import is_dataclass
 from importlib.metadata import version
-from typing import Annotated
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from .console import Terminal
-from .data import Source
-from .evaluate import run_evaluate
-from .fit import run_fit
-from .inspect import run_inspect
-from .models import Choice
-from .options import (
-    Debug,
-    Drop,
-    Folds,
-    GridShape,
-    Json,
-    Keep,
-    Kernel,
-    MaxRows,
-    Missing,
-    Model,
-    ModelFile,
-    Models,
-    Quiet,
-    Seed,
-    Set,
-    Table,
-    Target,
-    Task,
-)
-from .predict import run_predict
-from .report import run_report
+from .evaluate import evaluate
+from .fit import fit
+from .inspect import inspect
+from .models import KERNELS, MODELS, TASKS
+from .predict import predict
+from .report import report
+from .rivals import NAMES
 
 _EXAMPLES = """Sparse Bayesian classification and regression of tables.
 
@@ -76,125 +58,75 @@ def start(
     """Read the options that come before a command."""
 
 
-@app.command()
-def fit(
-    table: Table,
-    target: Target,
-    model: Model = "auto",
-    kernel: Kernel = None,
-    task: Task = "auto",
-    out: Annotated[str, typer.Option("--out", "-o", help="The file to write.")] = "model.skops",
-    grid_shape: GridShape = None,
-    settings: Set = None,
-    missing: Missing = None,
-    drop: Drop = None,
-    keep: Keep = None,
-    max_rows: MaxRows = None,
-    seed: Seed = 0,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Fit a model to a table and save it as one file.
+def _named(known: tuple[str, ...], text: str, several: bool = False) -> Any:
+    """Return an option that takes a known name, or several of them with commas in between."""
 
-    Categories become 0 and 1, missing values are filled in, numbers are standardised: all of that
-    is saved with the model. auto is the flagship, which needs no settings; sparse selects columns.
-    """
-    terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
-    with terminal.guard():
-        source = Source(table, target, task, missing, drop, keep)
-        choice = Choice(model, kernel, grid_shape, settings or (), seed)
-        run_fit(source, choice, out, terminal, max_rows=max_rows)
+    def check(value: str | None) -> str | None:
+        given = [value] if not several else [name for name in (value or "").split(",") if name]
+        unknown = [name for name in given if name is not None and name not in known]
+        if unknown:
+            raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(known)}.")
+        return value
+
+    return typer.Option(metavar="NAMES" if several else "NAME", help=text, callback=check)
 
 
-@app.command()
-def predict(
-    model: ModelFile,
-    table: Table,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", help="The table to write; otherwise stdout.")
-    ] = None,
-    missing: Missing = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Predict every row of a table.
-
-    Classes come with their probabilities, numbers with a standard deviation.
-    """
-    terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
-    with terminal.guard():
-        run_predict(model, table, out, terminal, missing=missing or ())
-
-
-@app.command()
-def inspect(
-    model: ModelFile,
-    top: Annotated[int, typer.Option(min=1, help="Most bars to draw.")] = 15,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Show what a model kept, in words and as bars."""
-    terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
-    with terminal.guard():
-        run_inspect(model, terminal, top=top)
+# Arguments and options by the name of the parameter they set, in the order in which help lists them.
+_OPTIONS: dict[str, Any] = {
+    "model_file": typer.Argument(metavar="MODEL", help="What `laconism fit` has saved."),
+    "path": typer.Argument(metavar="TABLE", help="CSV, TSV or Parquet; - is stdin."),
+    "target": typer.Option("--target", "-t", help="The column to predict."),
+    "page": typer.Option("--out", "-o", help="The page to write."),
+    "model": _named(MODELS, f"One of {', '.join(MODELS)}."),
+    "kernel": _named(KERNELS, f"One of {', '.join(KERNELS)} (none: the features themselves)."),
+    "task": _named(TASKS, f"One of {', '.join(TASKS)}."),
+    "out": typer.Option("--out", "-o", help="The file to write."),
+    "predictions": typer.Option("--out", "-o", help="The table to write; otherwise stdout."),
+    "top": typer.Option(min=1, help="Most bars to draw."),
+    "folds": typer.Option(min=2, help="Folds of the cross-validation."),
+    "models": _named(NAMES, "What to compare, such as auto,svc,linear.", several=True),
+    "grid_shape": typer.Option(help="Shape of a row's numbers, such as 8x8; for --model grid."),
+    "settings": typer.Option(
+        "--set", metavar="NAME=VALUE", help="A setting of the estimator; may be repeated."
+    ),
+    "missing": typer.Option(
+        metavar="TEXT", help="Another way to write a missing value; may be repeated."
+    ),
+    "drop": typer.Option(metavar="COLUMN", help="A column to leave out; may be repeated."),
+    "keep": typer.Option(metavar="COLUMN", help="A column to use even if it looks like names of rows."),
+    "max_rows": typer.Option(min=10, help="Most rows that a model is fitted on; more are sampled."),
+    "seed": typer.Option(min=0, help="Of everything that is drawn at random."),
+    "quiet": typer.Option("--quiet", "-q", help="No notes and no progress."),
+    "as_json": typer.Option("--json", help="Write one JSON document to stdout."),
+    "debug": typer.Option("--debug", help="Show where an error comes from."),
+}
 
 
-@app.command()
-def evaluate(
-    table: Table,
-    target: Target,
-    task: Task = "auto",
-    folds: Folds = 5,
-    models: Models = None,
-    missing: Missing = None,
-    drop: Drop = None,
-    keep: Keep = None,
-    max_rows: MaxRows = None,
-    seed: Seed = 0,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Compare our models with their rivals on your own data.
+def _add_command(run: Callable[..., None]) -> None:
+    """Make a command of a function; a parameter that is a dataclass stands for its fields."""
+    groups: dict[str, Any] = {
+        name: kind for name, kind in get_type_hints(run).items() if is_dataclass(kind)
+    }
+    options: dict[str, Parameter] = {}
+    for owner in (run, *groups.values()):
+        hints = get_type_hints(owner)
+        for name, parameter in signature(owner).parameters.items():
+            if name in _OPTIONS:
+                hint = Annotated[hints[name], _OPTIONS[name]]  # type: ignore[valid-type]
+                options[name] = parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint)
 
-    Cross-validated on the same folds, everything fitted inside them.
-    """
-    terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
-    with terminal.guard():
-        source = Source(table, target, task, missing, drop, keep)
-        run_evaluate(source, terminal, folds=folds, models=models, max_rows=max_rows, seed=seed)
+    def command(**given: Any) -> None:
+        made: dict[str, Any] = {
+            name: kind(**{option: given.pop(option) for option in signature(kind).parameters})
+            for name, kind in groups.items()
+        }
+        with made["terminal"].guard():
+            run(**made, **given)
+
+    listed = [options[name] for name in _OPTIONS if name in options]
+    command.__signature__ = Signature(listed)  # type: ignore[attr-defined]
+    app.command(run.__name__, help=run.__doc__)(command)
 
 
-@app.command()
-def report(
-    table: Table,
-    target: Target,
-    out: Annotated[str, typer.Option("--out", "-o", help="The page to write.")] = "report.html",
-    model: Model = "auto",
-    kernel: Kernel = None,
-    task: Task = "auto",
-    folds: Folds = 5,
-    models: Models = None,
-    grid_shape: GridShape = None,
-    settings: Set = None,
-    missing: Missing = None,
-    drop: Drop = None,
-    keep: Keep = None,
-    max_rows: MaxRows = None,
-    seed: Seed = 0,
-    quiet: Quiet = False,
-    as_json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Write a page about a model and its rivals.
-
-    Errors, calibration, what was kept and how the fit went, in one file that needs no network.
-    """
-    terminal = Terminal(quiet=quiet, as_json=as_json, debug=debug)
-    with terminal.guard():
-        source = Source(table, target, task, missing, drop, keep)
-        choice = Choice(model, kernel, grid_shape, settings or (), seed)
-        run_report(source, choice, out, terminal, folds=folds, models=models, max_rows=max_rows)
+for _run in (fit, predict, inspect, evaluate, report):
+    _add_command(_run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -19,8 +19,6 @@ _MAX_CATEGORIES = 20
 _IDENTIFIER_SHARE = 0.5
 # Text of which at least this fraction is numbers is a column of numbers with errors.
 _NUMBER_SHARE = 0.9
-# The category of a missing value.
-_MISSING = "missing"
 _DATE = re.compile(
     r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
     r"|\d{1,2}[-/. ]+[^\W\d]{3,9}[-/., ]+(\d{4}|\d{2})|[^\W\d]{3,9}[. ]+\d{1,2},? \d{4})([T\s].*)?",
@@ -68,15 +66,12 @@ def plan_columns(
             plan.left_out[name] = "lists"
             continue
         numeric = _as_numbers(column)
-        if as_grid:
-            if numeric is None:
-                raise UserError(f"A grid needs numbers in every column, but {name} has text.")
-            plan.numbers.append(name)
-            continue
+        if as_grid and numeric is None:
+            raise UserError(f"A grid needs numbers in every column, but {name} has text.")
         distinct = column.nunique() if numeric is None else 0
-        reason = _emptiness(column, numeric) or (
-            "" if name in keep else _uselessness(name, column, distinct)
-        )
+        reason = "" if as_grid else _emptiness(column if numeric is None else numeric)
+        if not (reason or as_grid or name in keep):
+            reason = _uselessness(name, column, distinct)
         if reason:
             plan.left_out[name] = reason
         elif numeric is not None:
@@ -88,13 +83,35 @@ def plan_columns(
                     f"{name} has {distinct} categories: the rarest share one, "
                     f"{_MAX_CATEGORIES - 1} have their own."
                 )
-    _say_left_out(plan, terminal)
+    for names, reason in _grouped((reason, name) for name, reason in plan.left_out.items()):
+        if reason != "as asked":
+            terminal.note(f"left out {listed(names)}: {reason}.")
     if not plan.used:
         raise UserError("No column is left to predict the target from.")
-    _say_missing(table, plan, terminal)
+    for columns, filled in (
+        (plan.numbers, "replaced by the median"),
+        (plan.categories, "made a category of their own"),
+    ):
+        holes = table[columns].isna().sum()
+        if holes.any():
+            with_counts = [f"{name} ({count:,})" for name, count in holes[holes > 0].items()]
+            terminal.note(f"missing values {filled}: {listed(with_counts)}.")
     if not as_grid:
-        _say_placeholders(table, plan, terminal)
+        found = ((f"{end:.15g}", name) for name in plan.numbers for end in _placeholders(table[name]))
+        for names, value in _grouped(found):
+            terminal.note(
+                f"{listed(names)}: {value} is far from all other values; if it stands for a missing "
+                f"one, say --missing {value}."
+            )
     return plan
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[list[str], str]]:
+    """Return for each key of (key, name) its names, in the order of first appearance."""
+    found: dict[str, list[str]] = {}
+    for key, name in pairs:
+        found.setdefault(key, []).append(name)
+    return [(names, key) for key, names in found.items()]
 
 
 def is_nested(column: Any) -> bool:
@@ -147,13 +164,9 @@ def _truth(value: Any) -> Any:
     return float(value) if isinstance(value, bool | np.bool_) else value
 
 
-def _emptiness(column: Any, numeric: Any) -> str:
+def _emptiness(values: Any) -> str:
     """Return why a column has no information, or an empty string."""
-    values = column.dropna() if numeric is None else numeric.dropna()
-    if not len(values):
-        return "all missing"
-    constant = values.nunique() == 1 if numeric is None else values.min() == values.max()
-    return "constant" if constant else ""
+    return ("all missing", "constant", "")[min(values.nunique(), 2)]
 
 
 def _uselessness(name: str, column: Any, distinct: int) -> str:
@@ -174,60 +187,25 @@ def _uselessness(name: str, column: Any, distinct: int) -> str:
 
 def _mixture(texts: Any) -> str:
     """Return the remark about a column of text that is mostly numbers."""
-    others = [text for text in texts if not _parses(text)]
+    others = [text for text in texts if not is_number(text)]
     if 2 * len(others) > len(texts):
         return ""
     most = max(dict.fromkeys(others), key=others.count)
     return f", most of them numbers and some not (--missing {most!r} calls such a text missing)"
 
 
-def _say_left_out(plan: Plan, terminal: Terminal) -> None:
-    """Report which columns are left out, grouped by reason."""
-    reasons: dict[str, list[str]] = {}
-    for name, reason in plan.left_out.items():
-        if reason != "as asked":
-            reasons.setdefault(reason, []).append(name)
-    for reason, names in reasons.items():
-        terminal.note(f"left out {listed(names)}: {reason}.")
+def _placeholders(column: Any, *, least_share: float = 0.02, least_ranges: float = 3.0) -> list[float]:
+    """Return numbers such as -999, which probably stand for missing values.
 
-
-def _say_missing(table: Any, plan: Plan, terminal: Terminal) -> None:
-    holes = table[plan.used].isna().sum()
-    holes = holes[holes > 0]
-    numbers = [f"{name} ({holes[name]:,})" for name in plan.numbers if name in holes]
-    texts = [f"{name} ({holes[name]:,})" for name in plan.categories if name in holes]
-    if numbers:
-        terminal.note(f"missing values replaced by the median: {listed(numbers)}.")
-    if texts:
-        terminal.note(f"missing values made a category of their own: {listed(texts)}.")
-
-
-def _say_placeholders(table: Any, plan: Plan, terminal: Terminal) -> None:
-    """Report numbers such as -999, which probably stand for missing values; once for each."""
-    found: dict[str, list[str]] = {}
-    for name in plan.numbers:
-        values = _as_numbers(table[name]).to_numpy(dtype=np.float64, na_value=np.nan)
-        for end in _placeholders(values[np.isfinite(values)]):
-            found.setdefault(f"{end:.15g}", []).append(name)
-    for value, names in found.items():
-        terminal.note(
-            f"{listed(names)}: {value} is far from all other values; if it stands for a missing one, "
-            f"say --missing {value}."
-        )
-
-
-def _placeholders(values: Any, *, least_share: float = 0.02, least_ranges: float = 3.0) -> list[float]:
-    """Return the extreme values that many rows have, and that are several ranges of the others away."""
+    Many rows have them, and they are several ranges of all other values away.
+    """
+    values = _as_numbers(column).to_numpy(dtype=np.float64, na_value=np.nan)
+    values = values[np.isfinite(values)]
     found = []
     for end in (values.min(), values.max()):
         rest = values[values != end]
-        low, high = rest.min(initial=np.inf), rest.max(initial=-np.inf)
-        away = min(abs(end - low), abs(end - high))
-        if (
-            low < high
-            and values.size - rest.size >= least_share * values.size
-            and away > least_ranges * (high - low)
-        ):
+        often = values.size - rest.size >= least_share * values.size
+        if often and rest.size and np.abs(rest - end).min() > least_ranges * np.ptp(rest) > 0:
             found.append(float(end))
     return found
 
@@ -240,7 +218,7 @@ def tidy(table: Any, numbers: Sequence[str], categories: Sequence[str]) -> Any:
     for name in numbers:
         values = _as_numbers(table[name])
         if values is None:
-            text = next(v for v in table[name].dropna() if not _parses(v))
+            text = next(v for v in table[name].dropna() if not is_number(v))
             raise UserError(f"Column {name} has {text!r} where the model needs a number.")
         array = values.to_numpy(dtype=np.float64, na_value=np.nan)
         beyond = np.abs(array) > LARGEST
@@ -251,14 +229,12 @@ def tidy(table: Any, numbers: Sequence[str], categories: Sequence[str]) -> Any:
             raise UserError(f"Column {name} {what} in row {row}; correct it or leave it empty.")
         columns[name] = array
     for name in categories:
-        known = table[name].notna()
-        text = np.full(len(table), np.nan, dtype=object)
-        text[known.to_numpy()] = [_as_text(value) for value in table[name][known]]
-        columns[name] = text
+        columns[name] = table[name].astype(object).map(_as_text, na_action="ignore")
     return pd.DataFrame(columns, index=table.index).astype(dict.fromkeys(categories, object))
 
 
-def _parses(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether Python reads a value as a number."""
     try:
         float(value)
     except (TypeError, ValueError):
@@ -278,19 +254,15 @@ def make_preprocessing(plan: Plan) -> Any:
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    numbers = Pipeline(
-        [
-            ("impute", SimpleImputer(strategy="median", keep_empty_features=True)),
-            ("scale", StandardScaler()),
-        ]
-    )
+    median = SimpleImputer(strategy="median", keep_empty_features=True)
+    numbers = Pipeline([("impute", median), ("scale", StandardScaler())])
     encode = OneHotEncoder(
         drop="if_binary",
         handle_unknown="infrequent_if_exist",
         max_categories=_MAX_CATEGORIES,
         sparse_output=False,
     )
-    impute = SimpleImputer(strategy="constant", fill_value=_MISSING, keep_empty_features=True)
+    impute = SimpleImputer(strategy="constant", fill_value="missing", keep_empty_features=True)
     texts = Pipeline([("impute", impute), ("encode", encode)])
     parts = [("numbers", numbers, plan.numbers), ("categories", texts, plan.categories)]
     return ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0.0)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm, sem
 
-from .columns import make_preprocessing
 from .console import Terminal, UserError, listed, sentence, several
 from .data import Data
-from .models import check_size, sample_rows
+from .models import check_size, make_pipeline, sample_rows
 from .rivals import KERNEL_ROWS, Contender, distribution
 
 # Lower bound of a probability in the log-loss.
@@ -30,7 +30,7 @@ class Result:
     kept: list[int] = field(default_factory=list)
     kind: str = ""  # what is counted as kept, for the last fitted model
     seconds: list[float] = field(default_factory=list)
-    fitted: list[tuple[Any, Any]] = field(default_factory=list)  # pipelines with their held-out rows
+    fitted: list[tuple[Any, Any]] = field(default_factory=list)  # of a report: pipelines, held-out rows
 
     @property
     def name(self) -> str:
@@ -54,7 +54,7 @@ class Result:
 
 def mean_and_error(values: Any) -> tuple[float, float]:
     """Return a mean with its standard error."""
-    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
+    return float(np.mean(values)), float(sem(values))
 
 
 def without_rare(data: Data, folds: int, terminal: Terminal) -> Data:
@@ -78,19 +78,11 @@ def without_rare(data: Data, folds: int, terminal: Terminal) -> Data:
 
 
 def compare(
-    data: Data,
-    entered: list[Contender],
-    terminal: Terminal,
-    *,
-    folds: int,
-    max_rows: int | None,
-    seed: int,
-    keep: str = "",
+    data: Data, entered: list[Contender], terminal: Terminal, folds: int, max_rows: int | None, seed: int
 ) -> list[Result]:
     """Cross-validate each model on the same folds; one that fails is left out with a note.
 
-    Without ``max_rows`` only kernel machines are trained on fewer rows. The fitted pipelines of the
-    model with the key ``keep`` are kept.
+    Without ``max_rows`` only kernel machines are trained on fewer rows.
     """
     from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -98,13 +90,23 @@ def compare(
     splitter = kind(folds, shuffle=True, random_state=seed)
     splits = list(splitter.split(np.zeros(len(data.y)), data.y))
     entered = _those_that_end(entered, len(splits[0][0]), max_rows, terminal)
-    results = [_blank(contender, data) for contender in entered]
+    n, classes = len(data.y), np.unique(data.y) if data.task == "classification" else None
+    results = [
+        Result(
+            contender,
+            loss=np.full(n, np.nan),
+            score=np.full(n, np.nan),
+            predictions=np.full((n, 2 if classes is None else len(classes)), np.nan),
+            labels=None if classes is None else np.empty_like(data.y),
+        )
+        for contender in entered
+    ]
     with terminal.progress("comparing", total=folds * len(entered)) as step:
         for number, (train, test) in enumerate(splits, start=1):
             for result in list(results):
                 step(f"{result.name}, fold {number}", advance=0)
                 try:
-                    _run(result, data, train, test, max_rows, seed, keep)
+                    _run(result, data, train, test, max_rows, seed)
                 except (ValueError, ArithmeticError, np.linalg.LinAlgError, UserError) as error:
                     terminal.note(f"{result.name} left out: {sentence(error)}")
                     results.remove(result)
@@ -117,13 +119,13 @@ def _those_that_end(
 ) -> list[Contender]:
     """Leave out models for which there are too many rows, and report which are trained on fewer."""
     used = min(rows, max_rows or rows)
-    late = [contender for contender in entered if contender.most and used > contender.most]
-    for contender in late:
-        terminal.note(
-            f"{contender.title} left out: {used:,} rows to train on are more than {contender.most:,}; "
-            f"--max-rows {contender.most} takes it in."
-        )
-    stay = [contender for contender in entered if contender not in late]
+    stay = [contender for contender in entered if not contender.most or used <= contender.most]
+    for contender in entered:
+        if contender not in stay:
+            terminal.note(
+                f"{contender.title} left out: {used:,} rows to train on are more than "
+                f"{contender.most:,}; --max-rows {contender.most} takes it in."
+            )
     capped = [contender.title for contender in stay if contender.capped]
     if max_rows is not None and rows > max_rows:
         terminal.note(f"every model is trained on {max_rows:,} rows drawn from {rows:,}.")
@@ -135,38 +137,21 @@ def _those_that_end(
     return stay
 
 
-def _blank(contender: Contender, data: Data) -> Result:
-    n, classes = len(data.y), data.task == "classification"
-    width = len(np.unique(data.y)) if classes else 2
-    return Result(
-        contender,
-        np.full(n, np.nan),
-        np.full(n, np.nan),
-        np.full((n, width), np.nan),
-        np.empty(n, dtype=data.y.dtype) if classes else None,
-    )
-
-
-def _run(
-    result: Result, data: Data, train: Any, test: Any, max_rows: int | None, seed: int, keep: str
-) -> None:
+def _run(result: Result, data: Data, train: Any, test: Any, max_rows: int | None, seed: int) -> None:
     """Fit one model without one fold, and record its predictions for the fold."""
-    from sklearn.pipeline import Pipeline
-
     contender = result.contender
     rows = train[sample_rows(len(train), contender.max_rows(max_rows), data.y[train], data.task, seed)]
     began = time.perf_counter()
     table, y = data.at(rows)
-    preprocessing = make_preprocessing(data.plan)
-    X = preprocessing.fit_transform(table)
-    model = contender.make()
+    pipeline = make_pipeline(data.plan, contender.make())
+    X, model = pipeline[0].fit_transform(table), pipeline[-1]
     check_size(model, *X.shape)
     model.fit(X, y)
     result.seconds.append(time.perf_counter() - began)
     result.kept.append(contender.kept(model, len(rows)))
     result.kind = contender.counted(model)
     table, y = data.at(test)
-    X = preprocessing.transform(table)
+    X = pipeline[0].transform(table)
     if data.task == "classification":
         classes = np.unique(data.y)
         probability = np.zeros((len(test), len(classes)))
@@ -182,6 +167,6 @@ def _run(
         result.loss[test] = (y - mean) ** 2
         if std is not None:
             result.predictions[test, 1] = std
-            result.score[test] = 0.5 * np.log(2 * np.pi * std**2) + 0.5 * ((y - mean) / std) ** 2
-    if contender.key == keep:
-        result.fitted.append((Pipeline([("columns", preprocessing), ("model", model)]), test))
+            result.score[test] = -norm.logpdf(y, mean, std)
+    if contender.reported:
+        result.fitted.append((pipeline, test))

@@ -10,6 +10,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ class UserError(Exception):
     """An error that the user can correct; the message says how."""
 
 
+@dataclass
 class Terminal:
     """Results, notes, progress and errors of one command.
 
@@ -26,39 +28,37 @@ class Terminal:
     notes included, instead of text, and with ``debug`` errors have their traceback.
     """
 
-    def __init__(self, *, quiet: bool = False, as_json: bool = False, debug: bool = False) -> None:
-        self.quiet = quiet
-        self.as_json = as_json
-        self.debug = debug
-        self.notes: list[str] = []
-
-    @property
-    def out(self) -> Any:
-        """The console of results."""
-        return _console()
+    quiet: bool = False
+    as_json: bool = False
+    debug: bool = False
+    notes: list[str] = field(default_factory=list, init=False)
 
     @property
     def err(self) -> Any:
-        """The console of everything else."""
+        """The console of everything but results."""
         return _console(stderr=True)
+
+    @property
+    def silent(self) -> bool:
+        """Whether there are no notes and no progress."""
+        return self.quiet or self.as_json
 
     def say(self, what: Any = "") -> None:
         """Write a part of the result as text."""
         if not self.as_json:
-            self.out.print(what, markup=False)
+            _console().print(what, markup=False)
 
     def remark(self, text: str) -> None:
         """Show a line that is not part of the result."""
-        if not (self.quiet or self.as_json):
+        if not self.silent:
             self.err.print(text, markup=False)
 
     def note(self, text: str) -> None:
         """Report a decision about the data, once."""
-        if text in self.notes:
-            return
-        self.notes.append(text)
-        if not (self.quiet or self.as_json):
-            self.err.print(f"note: {text}", markup=False, style="yellow")
+        if text not in self.notes:
+            self.notes.append(text)
+            if not self.silent:
+                self.err.print(f"note: {text}", markup=False, style="yellow")
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Write the result as JSON, with ``as_json``."""
@@ -67,21 +67,16 @@ class Terminal:
             sys.stdout.write(json.dumps(plain(document), ensure_ascii=False, allow_nan=False) + "\n")
 
     @contextmanager
-    def progress(self, what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
-        """Show a progress bar; the block gets a function ``step(text, advance=1)``.
-
-        It disappears at the end, and is not shown if stderr is not a terminal.
-        """
-        console = self.err
-        if self.quiet or self.as_json or not console.is_terminal:
-            yield lambda *text, **options: None
-            return
+    def progress(self, what: str, total: int) -> Iterator[Callable[..., None]]:
+        """Show a progress bar on a terminal; the block gets a function ``step(text, advance=1)``."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
         from rich.progress import TimeElapsedColumn as Elapsed
 
-        counted = (BarColumn(bar_width=20), MofNCompleteColumn()) if total else ()
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), *counted, Elapsed())
-        with Progress(*columns, console=console, transient=True) as bar:
+        console = self.err
+        counted = BarColumn(bar_width=20), MofNCompleteColumn()
+        columns = SpinnerColumn(), TextColumn("{task.description}"), *counted, Elapsed()
+        disable = self.silent or not console.is_terminal
+        with Progress(*columns, console=console, transient=True, disable=disable) as bar:
             task = bar.add_task(what, total=total)
 
             def step(text: str = "", advance: int = 1) -> None:
@@ -138,12 +133,10 @@ def plain(value: Any) -> Any:
     """Return a value as JSON types; numbers that are not finite become null."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)

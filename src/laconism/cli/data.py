@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +18,9 @@ class Source:
     path: str
     target: str
     task: str = "auto"
-    missing: Sequence[str] | None = None
-    drop: Sequence[str] | None = None
-    keep: Sequence[str] | None = None
+    missing: list[str] | None = None
+    drop: list[str] | None = None
+    keep: list[str] | None = None
 
     @property
     def name(self) -> str:

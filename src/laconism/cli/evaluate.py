@@ -9,8 +9,61 @@ import numpy as np
 
 from .compare import Result, compare, mean_and_error, without_rare
 from .console import Terminal, UserError, several
-from .data import Source, read_data
+from .data import Data, Source, read_data
+from .models import Choice
 from .rivals import USUAL, contenders
+
+
+def evaluate(
+    source: Source,
+    terminal: Terminal,
+    *,
+    folds: int = 5,
+    models: str | None = None,
+    max_rows: int | None = None,
+    seed: int = 0,
+) -> None:
+    """Compare our models with their rivals on your own data.
+
+    Cross-validated on the same folds, everything fitted inside them.
+    """
+    data, results = cross_validate(source, terminal, folds, models, max_rows, seed)
+    advice = advise(results, data.task)
+    terminal.say(_table(results, data.task))
+    terminal.say(
+        f"{folds}-fold cross-validation, ± one standard error over {several(len(data.y), 'row')}."
+    )
+    terminal.say(advice)
+    terminal.finish(
+        {
+            "task": data.task,
+            "rows": len(data.y),
+            "folds": folds,
+            "models": as_records(results, data.task),
+            "advice": advice,
+        }
+    )
+
+
+def cross_validate(
+    source: Source,
+    terminal: Terminal,
+    folds: int,
+    models: str | None,
+    max_rows: int | None,
+    seed: int,
+    own: Choice | None = None,
+) -> tuple[Data, list[Result]]:
+    """Return the data, and the results of the ``models`` on them; first ``own``, if it is given."""
+    as_grid = own is not None and own.grid_shape is not None
+    data = without_rare(read_data(source, terminal, as_grid=as_grid), folds, terminal)
+    keys = USUAL if models is None else models.split(",")
+    results = compare(data, contenders(data.task, keys, seed, own), terminal, folds, max_rows, seed)
+    if own is not None and not (results and results[0].contender.reported):
+        raise UserError("The model of the report could not be fitted.")
+    if not results:
+        raise UserError("No model could be fitted to these data.")
+    return data, results
 
 
 def advise(results: list[Result], task: str) -> str:
@@ -36,12 +89,12 @@ def advise(results: list[Result], task: str) -> str:
         what, scale, unit, sides = "errors", 100.0, "points", ("fewer", "more")
     else:
         what, scale, unit, sides = "squared error", 100 / np.mean(best.loss), "%", ("less", "more")
-    by = f"{scale * abs(mean):.1f} ± {scale * se:.1f} {unit}"
+    by = f"{scale * mean:+.1f} ± {scale * se:.1f} {unit}"
     if verdict == 0:
         text = f"No difference in {what} between {mine.name} and {best.name} can be told on these data"
-        text += f" ({_sign(mean)}{by})"
+        text += f" ({by})"
     else:
-        text = f"{mine.name} has clearly {sides[verdict > 0]} {what} than {best.name} (by {by})"
+        text = f"{mine.name} has clearly {sides[verdict > 0]} {what} than {best.name} (by {by[1:]})"
     return text + _in_nats(mine, rivals, task) + _in_size(mine, best, verdict)
 
 
@@ -64,10 +117,6 @@ def _difference(a: Result, b: Result, what: str) -> tuple[float, float, int]:
     return mean, se, int(np.sign(mean)) if abs(mean) > 2 * se else 0
 
 
-def _sign(mean: float) -> str:
-    return "+" if mean >= 0 else "-"
-
-
 def _in_nats(mine: Result, rivals: list[Result], task: str) -> str:
     """Return the part of the summary about probabilities, or densities."""
     known = [result for result in rivals if not np.isnan(result.score).any()]
@@ -75,11 +124,11 @@ def _in_nats(mine: Result, rivals: list[Result], task: str) -> str:
         return ""
     best = _best(known, "score")
     mean, se, verdict = _difference(mine, best, "score")
-    what, by = headers(task)[2], f"{abs(mean):.3f} ± {se:.3f}"
+    what, by = headers(task)[2], f"{mean:+.3f} ± {se:.3f}"
     if verdict == 0:
-        return f"; its {what} cannot be told from that of {best.name} ({_sign(mean)}{by})"
+        return f"; its {what} cannot be told from that of {best.name} ({by})"
     side = "lower" if verdict < 0 else "higher"
-    return f"; its {what} is clearly {side} than that of {best.name} (by {by})"
+    return f"; its {what} is clearly {side} than that of {best.name} (by {by[1:]})"
 
 
 def _in_size(mine: Result, best: Result, verdict: int) -> str:
@@ -112,12 +161,11 @@ def as_records(results: list[Result], task: str) -> list[dict[str, Any]]:
 
 def cells(result: Result, task: str) -> list[str]:
     """Return a row of the table."""
-    error, nats = result.error, result.nats
+    (error, error_se), (nats, nats_se) = result.error, result.nats
+    first = with_error(error, error_se)
     if task == "classification":
-        first = f"{100 * error[0]:.1f} ± {100 * error[1]:.1f}"
-    else:
-        first = with_error(*error)
-    second = "" if np.isnan(nats[0]) else f"{nats[0]:.3f} ± {nats[1]:.3f}"
+        first = f"{100 * error:.1f} ± {100 * error_se:.1f}"
+    second = "" if np.isnan(nats) else f"{nats:.3f} ± {nats_se:.3f}"
     kind = result.kind
     kept = kind if kind in ("nothing", "all rows") else several(round(np.mean(result.kept)), kind[:-1])
     return [result.name, first, second, kept, f"{np.mean(result.seconds):.2g}"]
@@ -137,45 +185,11 @@ def with_error(value: float, error: float, plain_digits: int = 7) -> str:
 
 def headers(task: str) -> list[str]:
     """Return the titles of the table's columns."""
-    if task == "classification":
-        return ["model", "error, %", "log-loss", "keeps", "fit, s"]
-    return ["model", "RMSE", "NLPD", "keeps", "fit, s"]
+    scores = ("error, %", "log-loss") if task == "classification" else ("RMSE", "NLPD")
+    return ["model", *scores, "keeps", "fit, s"]
 
 
-def run_evaluate(
-    source: Source,
-    terminal: Terminal,
-    *,
-    folds: int,
-    models: str | None,
-    max_rows: int | None,
-    seed: int,
-) -> None:
-    """Compare our models with their rivals, and summarise."""
-    data = without_rare(read_data(source, terminal), folds, terminal)
-    keys = USUAL if models is None else tuple(models.split(","))
-    entered = contenders(data.task, keys, seed)
-    results = compare(data, entered, terminal, folds=folds, max_rows=max_rows, seed=seed)
-    if not results:
-        raise UserError("No model could be fitted to these data.")
-    advice = advise(results, data.task)
-    _show(results, data.task, terminal)
-    terminal.say(
-        f"{folds}-fold cross-validation, ± one standard error over {several(len(data.y), 'row')}."
-    )
-    terminal.say(advice)
-    terminal.finish(
-        {
-            "task": data.task,
-            "rows": len(data.y),
-            "folds": folds,
-            "models": as_records(results, data.task),
-            "advice": advice,
-        }
-    )
-
-
-def _show(results: list[Result], task: str, terminal: Terminal) -> None:
+def _table(results: list[Result], task: str) -> Any:
     from rich import box
     from rich.table import Table
 
@@ -184,4 +198,4 @@ def _show(results: list[Result], task: str, terminal: Terminal) -> None:
         table.add_column(header, justify="left" if k == 0 else "right", no_wrap=True)
     for result in results:
         table.add_row(*cells(result, task), style="bold" if result.contender.ours else "")
-    terminal.say(table)
+    return table

@@ -20,7 +20,7 @@ def fit_pipeline(data: Data, estimator: Any, rows: Any, target: str, terminal: T
 
     check_size(estimator, len(rows), len(data.plan.used))
     pipeline = make_pipeline(data.plan, estimator)
-    if terminal.quiet or terminal.as_json:
+    if terminal.silent:
         pipeline.fit(*data.at(rows))
     else:
         with ProgressBar(terminal.err) as bar:
@@ -38,10 +38,19 @@ def fit_pipeline(data: Data, estimator: Any, rows: Any, target: str, terminal: T
     return pipeline
 
 
-def run_fit(
-    source: Source, choice: Choice, out: str, terminal: Terminal, *, max_rows: int | None
+def fit(
+    source: Source,
+    choice: Choice,
+    terminal: Terminal,
+    *,
+    out: str = "model.skops",
+    max_rows: int | None = None,
 ) -> None:
-    """Fit a model to a table and save it."""
+    """Fit a model to a table and save it as one file.
+
+    Categories become 0 and 1, missing values are filled in, numbers are standardised: all of that
+    is saved with the model. auto is the flagship, which needs no settings; sparse selects columns.
+    """
     from ..interop.persistence import save
 
     check_writable(out, source.path)

@@ -119,9 +119,9 @@ def path_of(model: Any) -> list[list[tuple[int, float]]]:
     return [[(point.kernels, point.nats) for point in path] for path in by_output(model.path_)]
 
 
-def run_inspect(path: str, terminal: Terminal, *, top: int) -> None:
-    """Show what a model kept."""
-    pipeline = load_pipeline(path)
+def inspect(model_file: str, terminal: Terminal, *, top: int = 15) -> None:
+    """Show what a model kept, in words and as bars."""
+    pipeline = load_pipeline(model_file)
     words, bars = describe(pipeline), pictures(pipeline)
     for word in words:
         terminal.say(word)

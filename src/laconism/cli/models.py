@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,10 +80,10 @@ def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
 class Choice:
     """A model of ours, and its ``settings`` such as ``gamma=0.5``."""
 
-    model: str
+    model: str = "auto"
     kernel: str | None = None
     grid_shape: str | None = None
-    settings: Sequence[str] = ()
+    settings: list[str] | None = None
     seed: int = 0
 
     def make(self, task: str) -> Any:
@@ -94,7 +93,7 @@ class Choice:
         kind = "Classifier" if task == "classification" else "Regressor"
         name = _ESTIMATORS[self.model]
         made = getattr(estimators, f"{name}{kind}")(**self._parameters())
-        return made.set_params(**dict(_parse_setting(text, made) for text in self.settings))
+        return made.set_params(**dict(_parse_setting(text, made) for text in self.settings or ()))
 
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters that follow from the kernel and the shape of a grid."""

@@ -5,16 +5,15 @@ from __future__ import annotations
 import gzip
 import io
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..interop.persistence import load
+from ..interop.persistence import load, write_whole
 from .columns import columns_of, say_unknown, tidy
 from .console import Terminal, UserError, listed, several
-from .files import check_writable, write_whole
+from .files import check_writable
 from .tables import read_table
 
 
@@ -36,17 +35,25 @@ def load_pipeline(path: str) -> Any:
     return pipeline
 
 
-def run_predict(
-    model: str, path: str, out: str | None, terminal: Terminal, *, missing: Sequence[str]
+def predict(
+    model_file: str,
+    path: str,
+    terminal: Terminal,
+    *,
+    predictions: str | None = None,
+    missing: list[str] | None = None,
 ) -> None:
-    """Predict the rows of a table and write the predictions in their order."""
-    out = None if out == "-" else out
+    """Predict every row of a table.
+
+    Classes come with their probabilities, numbers with a standard deviation.
+    """
+    out = None if predictions == "-" else predictions
     if out is not None:
         _check_format(out)
-        check_writable(out, model, path)
-    pipeline = load_pipeline(model)
+        check_writable(out, model_file, path)
+    pipeline = load_pipeline(model_file)
     numbers, categories = columns_of(pipeline[0])
-    table = read_table(path, terminal, missing, text=categories)
+    table = read_table(path, terminal, missing or (), text=categories)
     target = pipeline.table_["target"]
     absent = [name for name in (*numbers, *categories) if name not in table.columns]
     if absent:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
-from functools import partial
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -12,50 +10,41 @@ from typing import Any
 
 import numpy as np
 
+from ..interop.persistence import write_whole
 from . import figures
-from .compare import Result, compare, without_rare
-from .console import Terminal, UserError, several
-from .data import Data, Source, read_data
-from .evaluate import advise, as_records, cells, headers
-from .files import check_writable, write_whole
+from .compare import Result
+from .console import Terminal, several
+from .data import Data, Source
+from .evaluate import advise, as_records, cells, cross_validate, headers
+from .files import check_writable
 from .fit import fit_pipeline
 from .inspect import Bars, describe, path_of, pictures, show
 from .models import Choice, sample_rows
-from .rivals import USUAL, contenders
 
 
-def run_report(
+def report(
     source: Source,
     choice: Choice,
-    out: str,
     terminal: Terminal,
     *,
-    folds: int,
-    models: str | None,
-    max_rows: int | None,
+    page: str = "report.html",
+    folds: int = 5,
+    models: str | None = None,
+    max_rows: int | None = None,
 ) -> None:
-    """Compare, fit, and write the page."""
-    check_writable(out, source.path)
-    as_grid = choice.grid_shape is not None
-    data = without_rare(read_data(source, terminal, as_grid=as_grid), folds, terminal)
-    model, seed, make = choice.model, choice.seed, partial(choice.make, data.task)
-    kernels = getattr(make(), "kernel", None) is not None  # raises before the work begins
-    kind, capped = "kernels" if kernels else "features", kernels or model == "grid"
-    keys = USUAL if models is None else tuple(models.split(","))
-    entered = [
-        replace(one, make=make, kind=kind, capped=capped) if one.key == model else one
-        for one in contenders(data.task, (*keys, model), seed)
-    ]
-    entered.sort(key=lambda one: one.key != model)
-    results = compare(data, entered, terminal, folds=folds, max_rows=max_rows, seed=seed, keep=model)
-    if not results or results[0].contender.key != model:
-        raise UserError("The model of the report could not be fitted.")
+    """Write a page about a model and its rivals.
+
+    Errors, calibration, what was kept and how the fit went, in one file that needs no network.
+    """
+    check_writable(page, source.path)
+    seed = choice.seed
+    data, results = cross_validate(source, terminal, folds, models, max_rows, seed, own=choice)
     mine = results[0]
     rows = sample_rows(len(data.y), mine.contender.max_rows(max_rows), data.y, data.task, seed)
-    pipeline = fit_pipeline(data, make(), rows, source.target, terminal)
+    pipeline = fit_pipeline(data, choice.make(data.task), rows, source.target, terminal)
     shuffled = importance(data, mine, terminal, seed)
     advice = advise(results, data.task)
-    page = Template(files(__package__).joinpath("page.html").read_text(encoding="utf-8")).substitute(
+    text = Template(files(__package__).joinpath("page.html").read_text(encoding="utf-8")).substitute(
         generator="laconism",
         title=escape(f"{source.target} in {source.name}"),
         subtitle=escape(
@@ -67,10 +56,10 @@ def run_report(
         advice=escape(advice),
         sections="\n".join(_sections(data, results, pipeline, shuffled, terminal)),
     )
-    write_whole(page.encode(), out)
+    write_whole(text.encode(), page)
     terminal.remark(advice)
-    terminal.remark(f"wrote {out}")
-    terminal.finish({"out": out, "models": as_records(results, data.task), "advice": advice})
+    terminal.remark(f"wrote {page}")
+    terminal.finish({"out": page, "models": as_records(results, data.task), "advice": advice})
 
 
 def importance(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -30,8 +30,13 @@ class Contender:
     make: Callable[[], Any]
     kind: str  # what is counted: kernels, features, all rows, nothing
     ours: bool = False
-    capped: bool = False  # whether it is trained on KERNEL_ROWS at the most
+    reported: bool = False  # whether a report is about it, which needs its fits
     most: int | None = None  # rows beyond which it is left out
+
+    @property
+    def capped(self) -> bool:
+        """Whether it is trained on ``KERNEL_ROWS`` at the most."""
+        return self.kind == "kernels" or self.key == "grid"
 
     def max_rows(self, given: int | None) -> int | None:
         """Return the maximum number of training rows, given the user's option; None for all."""
@@ -53,59 +58,55 @@ class Contender:
         return int(np.any(np.atleast_2d(machine.coef_) != 0, axis=0).sum())
 
 
-def contenders(task: str, keys: tuple[str, ...], seed: int) -> list[Contender]:
-    """Return the models to compare, of those in ``NAMES``."""
-    ours = [
-        Contender(
-            key,
-            "laconism" if key == "auto" else f"laconism {key}",
-            partial(Choice(key).make, task),
-            "features" if key in ("sparse", "grid") else "kernels",
-            ours=True,
-            capped=key != "sparse",
+def contenders(task: str, keys: Sequence[str], seed: int, own: Choice | None = None) -> list[Contender]:
+    """Return the models to compare, of those in ``NAMES``; first ``own``, the model of a report."""
+    choices = {key: Choice(key) for key in MODELS}
+    if own is not None:
+        choices = {own.model: own} | choices | {own.model: own}
+        keys = (*keys, own.model)
+    ours = []
+    for key, choice in choices.items():
+        make = partial(choice.make, task)
+        ours.append(
+            Contender(
+                key,
+                "laconism" if key == "auto" else f"laconism {key}",
+                make,
+                "features" if getattr(make(), "kernel", None) is None else "kernels",
+                ours=True,
+                reported=choice is own,
+            )
         )
-        for key in MODELS
-    ]
-    rivals = (_rival_classifiers if task == "classification" else _rival_regressors)(seed)
-    return [contender for contender in (*ours, *rivals) if contender.key in keys]
+    return [contender for contender in (*ours, *_rivals(task, seed)) if contender.key in keys]
 
 
-def _rival_classifiers(seed: int) -> list[Contender]:
+def _rivals(task: str, seed: int) -> list[Contender]:
+    """Return the models of scikit-learn."""
     from sklearn.dummy import DummyClassifier
-    from sklearn.gaussian_process import GaussianProcessClassifier
-    from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.svm import SVC
+    from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+    from sklearn.linear_model import BayesianRidge, LogisticRegression
+    from sklearn.svm import SVC, SVR
 
     costs = [0.1, 1.0, 10.0, 100.0]
-    svc = partial(Tuned, SVC(), {"C": costs}, "accuracy", seed)
-    logistic = LogisticRegression(max_iter=1000)
-    linear = partial(Tuned, logistic, {"C": [0.001, 0.01, *costs]}, "neg_log_loss", seed)
     # With a variance beyond 1e3 scikit-learn's approximation can break down.
     kernel = ConstantKernel(1.0, (1e-2, 1e3)) * RBF(3.0, (1e-2, 1e3))
-    process = partial(GaussianProcessClassifier, kernel)
+    if task == "classification":
+        machine = partial(Tuned, SVC(), {"C": costs}, "accuracy", seed)
+        grid = {"C": [0.001, 0.01, *costs]}
+        linear = partial(Tuned, LogisticRegression(max_iter=1000), grid, "neg_log_loss", seed)
+        process = partial(GaussianProcessClassifier, kernel)
+        titles, baseline = ("SVC (tuned)", "logistic (tuned)", "majority"), DummyClassifier
+    else:
+        machine = partial(Tuned, SVR(), {"C": costs}, "neg_mean_squared_error", seed)
+        linear, noise = BayesianRidge, WhiteKernel(0.1, (1e-6, 1e1))
+        process = partial(GaussianProcessRegressor, kernel + noise, normalize_y=True)
+        titles, baseline = ("SVR (tuned)", "ridge", "mean"), MeanRegressor
     return [
-        Contender("svc", "SVC (tuned)", svc, "kernels", capped=True),
+        Contender("svc", titles[0], machine, "kernels"),
         Contender("gp", "Gaussian process", process, "all rows", most=KERNEL_ROWS),
-        Contender("linear", "logistic (tuned)", linear, "features"),
-        Contender("baseline", "majority", DummyClassifier, "nothing"),
-    ]
-
-
-def _rival_regressors(seed: int) -> list[Contender]:
-    from sklearn.gaussian_process import GaussianProcessRegressor
-    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-    from sklearn.linear_model import BayesianRidge
-    from sklearn.svm import SVR
-
-    svr = partial(Tuned, SVR(), {"C": [0.1, 1.0, 10.0, 100.0]}, "neg_mean_squared_error", seed)
-    kernel = ConstantKernel(1.0, (1e-2, 1e3)) * RBF(3.0, (1e-2, 1e3)) + WhiteKernel(0.1, (1e-6, 1e1))
-    process = partial(GaussianProcessRegressor, kernel, normalize_y=True)
-    return [
-        Contender("svc", "SVR (tuned)", svr, "kernels", capped=True),
-        Contender("gp", "Gaussian process", process, "all rows", most=KERNEL_ROWS),
-        Contender("linear", "ridge", BayesianRidge, "features"),
-        Contender("baseline", "mean", MeanRegressor, "nothing"),
+        Contender("linear", titles[1], linear, "features"),
+        Contender("baseline", titles[2], baseline, "nothing"),
     ]
 
 

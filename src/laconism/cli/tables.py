@@ -5,18 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
+from .columns import is_number
 from .console import Terminal, UserError, listed, several
-from .numerals import read_numerals
-from .raw import encoding_of, read_bytes
+from .files import encoding_of, read_bytes
 
 # Texts that mean a missing value. "None" and "-" are not among them: they may be categories.
 _MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "<NA>", "?")
 _DELIMITERS = ",;\t| "
+# Every number of a column may have one of these before or after it.
+_SIGNS = re.compile(r"[$€£¥%]")
+# Separators of thousands; not a plain space, or telephone numbers would be read as quantities.
+_NARROW = "'\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
+# Separators of thousands and of decimals, the likeliest first: 1,234 is read as an integer.
+_STYLES = ((",", "."), (".", ","), (_NARROW, "."), (_NARROW, ","))
 
 
 def read_table(
@@ -63,27 +71,27 @@ def _read_text(
         terminal.note(f"{name}: the names are in line {above + 1}; what stands above was left out.")
     names, *cells = _split(lines[above:], delimiter)
     _check_names(names, name)
-    if all(_is_number(cell) for cell in names):
+    if all(_is_numeral(cell) for cell in names):
         raise UserError(f"{name}: the first line has numbers, not names; put a line of names above it.")
     missing = [*_MISSING, *missing]
-    options: dict[str, Any] = {
-        "sep": r"\s+" if delimiter == " " else delimiter,
-        "skiprows": above,
-        "encoding": encoding,
-        "keep_default_na": False,
-        "na_values": missing,
-        "low_memory": False,
-        "dtype": dict.fromkeys(text, str),
-        "index_col": False,
-        "skipinitialspace": True,
-        "skip_blank_lines": True,
-        # With semicolons as delimiter, numbers usually have decimal commas, unless they have points.
-        "decimal": "," if delimiter == ";" and not _has_points(cells) else ".",
-    }
+    points = any("." in cell and _is_numeral(cell) for row in cells for cell in row)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the names
-            table = pd.read_csv(io.BytesIO(raw), **options)
+            table = pd.read_csv(
+                io.BytesIO(raw),
+                sep=r"\s+" if delimiter == " " else delimiter,
+                skiprows=above,
+                encoding=encoding,
+                keep_default_na=False,
+                na_values=missing,
+                low_memory=False,
+                dtype=dict.fromkeys(text, str),
+                index_col=False,
+                skipinitialspace=True,
+                # With semicolons numbers usually have decimal commas, unless they have points.
+                decimal="," if delimiter == ";" and not points else ".",
+            )
     except pd.errors.ParserWarning:
         raise UserError(
             f"{name}: there are {several(len(names), 'name')}, but rows with more fields; "
@@ -96,8 +104,7 @@ def _read_text(
     table.columns = [str(column).strip() for column in table.columns]
     if table.iloc[:, -1].isna().any():
         _say_short_rows(io.StringIO(raw.decode(encoding), newline=""), above, delimiter, name, terminal)
-    numbered = [column for column in table.columns if column.startswith("Unnamed: ")]
-    for column in numbered:
+    for column in [column for column in table.columns if column.startswith("Unnamed: ")]:
         if _counts_rows(table[column]):
             table = table.drop(columns=column)
             terminal.note(f"{name}: a column without a name that numbers the rows was left out.")
@@ -141,6 +148,40 @@ def _with_numerals(
     for column, numbers in found.items():
         table[column] = numbers
     return table
+
+
+def read_numerals(column: Any) -> Any:
+    """Return a column of text as numbers, or ``None`` if not every entry is written as one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> read_numerals(pd.Series(["1,234.50", "-7", None])).tolist()
+    [1234.5, -7.0, nan]
+    >>> read_numerals(pd.Series(["0,52 €", "1.300,00 €"])).tolist()
+    [0.52, 1300.0]
+    >>> read_numerals(pd.Series(["1,001", "1,002"])).tolist()
+    [1001, 1002]
+    >>> read_numerals(pd.Series(["12,5", "a dozen"])) is None
+    True
+    """
+    import pandas as pd
+
+    known = column.dropna().astype(str)
+    cells = known.unique()  # each once; plain Python is fast for many short columns
+    signs = {sign for cell in cells for sign in _SIGNS.findall(cell)}
+    if known.empty or len(signs) > 1:
+        return None
+    sign = "".join(signs)
+    bare = [cell.replace(sign, "", 1).strip() for cell in cells]
+    for group, decimal in _STYLES:
+        among = f"[{re.escape(group)}]"
+        written = rf"[+-]?(?:\d+|[1-9]\d{{0,2}}(?:{among}\d{{3}})+)(?:{re.escape(decimal)}\d+)?"
+        if all(map(re.compile(written).fullmatch, bare)):
+            without = str.maketrans({decimal: "."} | dict.fromkeys(group))
+            plain = pd.to_numeric(pd.Series([text.translate(without) for text in bare], index=cells))
+            return known.map(plain).reindex(column.index)
+    return None
 
 
 # ---- names, delimiter and layout from the first lines ------------------------------------------
@@ -187,15 +228,12 @@ def _delimiter(lines: Sequence[str], name: str) -> str:
         return best
     counts = Counter(character for character in lines[0] if character in _DELIMITERS.strip())
     if len(lines) == 1 or not counts:
+        first = lines[0] if len(lines[0]) <= 40 else f"{lines[0][:37]}..."
         raise UserError(
-            f"{name} has one column only, {_shortened(lines[0])!r}: a table needs a target and "
+            f"{name} has one column only, {first!r}: a table needs a target and "
             "something to predict it from, separated by commas, semicolons or tabs."
         )
     return counts.most_common(1)[0][0]
-
-
-def _shortened(text: str, most: int = 40) -> str:
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _say_short_rows(lines: Any, above: int, delimiter: str, name: str, terminal: Terminal) -> None:
@@ -221,16 +259,8 @@ def _check_names(names: Sequence[str], name: str) -> None:
         raise UserError(f"{name}: more than one column is called {listed(twice)}; rename all but one.")
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell.replace(",", "."))
-    except ValueError:
-        return False
-    return True
-
-
-def _has_points(rows: Sequence[Sequence[str]]) -> bool:
-    return any("." in cell and _is_number(cell) for row in rows for cell in row)
+def _is_numeral(cell: str) -> bool:
+    return is_number(cell.replace(",", "."))
 
 
 def _bad_row(message: str) -> str:
@@ -259,7 +289,10 @@ def _counts_rows(column: Any) -> bool:
 def split_target(table: Any, target: str, name: str, terminal: Terminal) -> tuple[Any, Any]:
     """Return the other columns and the target, both without rows whose target is missing."""
     if target not in table.columns:
-        raise UserError(f"{name} has no column {target!r}; it has {_nearest(target, table.columns)}.")
+        near = get_close_matches(target, list(table.columns), n=3)
+        others = " among others" if 0 < len(near) < len(table.columns) else ""
+        has = listed(near or table.columns) + others
+        raise UserError(f"{name} has no column {target!r}; it has {has}.")
     known = table[target].notna()
     if not known.any():
         raise UserError(f"{name}: the target {target} is missing in every row.")
@@ -271,12 +304,3 @@ def split_target(table: Any, target: str, name: str, terminal: Terminal) -> tupl
         raise UserError(f"{name} has no column besides the target {target}.")
     # Booleans with missing values are objects; without them they are booleans again.
     return table.drop(columns=target), table[target].infer_objects()
-
-
-def _nearest(target: str, columns: Any) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(target, list(columns), n=3, cutoff=0.6)
-    return (
-        listed(near) + (" among others" if len(near) < len(columns) else "") if near else listed(columns)
-    )
