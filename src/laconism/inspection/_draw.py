@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
-
-from .._protocols import Array
 
 # The two tones differ in grey as well, and lines also differ in style.
 FIRST = "#08306b"
@@ -93,16 +90,12 @@ def brief(name: Any, most: int = 32, end: int = 12) -> str:
     return text if len(text) <= most else f"{text[: most - end - 1]}…{text[-end:]}"
 
 
-def unwrap(estimator: Any) -> Any:
-    """Return the best estimator of a search, or the fitted estimator itself."""
+def unwrap(estimator: Any) -> tuple[Any, Any]:
+    """Return the fitted estimator inside searches, and the model inside its pipelines."""
     check_is_fitted(estimator)
-    return unwrap(estimator.best_estimator_) if hasattr(estimator, "best_estimator_") else estimator
-
-
-def last_step(estimator: Any) -> Any:
-    """Return the fitted model inside pipelines and searches."""
-    estimator = unwrap(estimator)
-    return last_step(estimator[-1]) if isinstance(estimator, Pipeline) else estimator
+    if hasattr(estimator, "best_estimator_"):
+        return unwrap(estimator.best_estimator_)
+    return estimator, unwrap(estimator[-1])[1] if isinstance(estimator, Pipeline) else estimator
 
 
 def need(holds: bool, owner: type, what: str, estimator: Any) -> None:
@@ -117,18 +110,6 @@ def by_output(records: Sequence[Any]) -> list[list[Any]]:
     return [[record for record in records if record.output == k] for k in outputs]
 
 
-def names_of_outputs(model: Any, outputs: Sequence[Any]) -> list[str]:
-    """Return what to call the outputs: the classes, and a single one nothing."""
-    return [str(name) for name in model.classes_] if len(outputs) > 1 else [""]
-
-
-def one_of(outputs: Any, output: int) -> Any:
-    """Return one of several outputs, or raise if there is no such output."""
-    if not 0 <= output < len(outputs):
-        raise ValueError(f"output must be one of 0 to {len(outputs) - 1}, got {output!r}.")
-    return outputs[output]
-
-
 def style(k: int) -> dict[str, Any]:
     """Return line style, marker and colour of the k-th of several lines, different in grey too."""
     return {
@@ -136,83 +117,3 @@ def style(k: int) -> dict[str, Any]:
         "marker": MARKERS[k % len(MARKERS)],
         "color": (FIRST, SECOND, "#404040", "#1b7a3d")[k % 4],
     }
-
-
-def names_of_features(estimator: Any, given: Sequence[str] | None, count: int) -> list[str]:
-    """Return the given names, else those that the last step was fitted with, else numbers."""
-    names: Any = given
-    if names is None and isinstance(estimator, Pipeline) and len(estimator) > 1:
-        before = estimator[:-1]
-        if hasattr(before, "get_feature_names_out") and hasattr(estimator, "feature_names_in_"):
-            names = before.get_feature_names_out()
-    if names is None:
-        names = getattr(last_step(estimator), "feature_names_in_", None)
-    if names is None:
-        return [f"feature {k}" for k in range(count)]
-    if len(names) != count:
-        raise ValueError(f"feature_names must have {count} names, got {len(names)}.")
-    return [str(name) for name in names]
-
-
-def names_of_axes(X: Any, estimator: Any, given: Sequence[str] | None, count: int) -> list[str]:
-    """Return the given names, else those of the columns of ``X``, else those seen in ``fit``."""
-    names = given if given is not None else getattr(X, "columns", None)
-    names = getattr(estimator, "feature_names_in_", None) if names is None else names
-    return [f"feature {k}" for k in range(count)] if names is None else [str(name) for name in names]
-
-
-def points_of(owner: type, X: Any, n_features: Literal[1, 2]) -> Array:
-    """Return the data as an array, or raise unless it has as many features as the display has axes."""
-    points = np.asarray(X, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] != n_features or not len(points):
-        features = "one feature" if n_features == 1 else "two features"
-        raise ValueError(f"{owner.__name__} draws exactly {features}, got data of shape {points.shape}.")
-    return points
-
-
-def one_each(y: Any, count: int, what: str) -> Any:
-    """Return labels or targets as an array, or raise unless there is one for each row."""
-    values = np.asarray(y)
-    if values.shape != (count,):
-        raise ValueError(
-            f"y must have one {what} for each of the {count} rows, got shape {values.shape}."
-        )
-    return values
-
-
-def ranges(points: Array, margin: float, count: int) -> list[Array]:
-    """Return so many values of each feature, over its range and a margin on both sides."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    room = margin * np.where(high > low, high - low, 1.0)
-    return [np.linspace(*ends, count) for ends in zip(low - room, high + room, strict=True)]
-
-
-def grid_like(X: Any, estimator: Any, columns: Sequence[Array]) -> Any:
-    """Return new rows: a data frame like ``X`` if the estimator was fitted with names, else an array."""
-    if hasattr(X, "columns") and hasattr(estimator, "feature_names_in_"):
-        return type(X)(dict(zip(X.columns, columns, strict=True)))
-    return np.column_stack(columns)
-
-
-def mark_relevance(ax: Any, x: Array, y: Array, **look: Any) -> Any:
-    """Draw a square around each relevance vector, and return them; None if there is no vector."""
-    if not len(x):
-        return None
-    look |= {"marker": "s", "facecolors": "none", "edgecolors": "black"}
-    return ax.scatter(x, y, label="relevance vectors", **look)
-
-
-def original_rows(estimator: Any, rows: Array | None) -> Array | None:
-    """Return kept rows in the coordinates of the data, None if a step has no inverse."""
-    if not isinstance(estimator, Pipeline) or rows is None or len(estimator) == 1:
-        return rows
-    before = estimator[:-1]
-    return np.asarray(before.inverse_transform(rows)) if hasattr(before, "inverse_transform") else None
-
-
-def kept(model: Any) -> str:
-    """Return the number of kept columns of a model, as a title."""
-    if not hasattr(model, "n_relevant_"):
-        return type(model).__name__
-    kind = "feature" if getattr(model, "kernel", None) is None else "kernel"
-    return f"{model.n_relevant_} {kind}{'' if model.n_relevant_ == 1 else 's'} kept"

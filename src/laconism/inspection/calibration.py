@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._component import is_count
 from .._protocols import Array, Index
-from ._draw import ASIDE, FIRST, Display, brief, last_step, legend_below, need, panels
+from ._draw import ASIDE, FIRST, Display, brief, legend_below, need, panels, unwrap
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -96,7 +96,7 @@ class CalibrationDisplay(Display):
         -------
         display : CalibrationDisplay
         """
-        model = last_step(estimator)
+        _, model = unwrap(estimator)
         need(hasattr(estimator, "predict_proba"), cls, "a classifier with predict_proba", model)
         classes = list(estimator.classes_)
         if pos_label is None:
@@ -158,7 +158,7 @@ class CalibrationDisplay(Display):
         tail = norm.sf(2)  # the intervals cover as much as two deviations of a Gaussian
         low = np.where(hits > 0, beta.ppf(tail, hits, some - hits + 1), 0.0)
         high = np.where(hits < counts, beta.ppf(1 - tail, hits + 1, some - hits), 1.0)
-        display = cls(
+        return cls(
             edges=edges,
             predicted=np.bincount(which, weights=p, minlength=n_bins) / some,
             observed=hits / some,
@@ -166,8 +166,7 @@ class CalibrationDisplay(Display):
             counts=counts,
             name=name,
             positive=str(pos_label),
-        )
-        return display.plot(ax=ax)
+        ).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         self.ax_, self.counts_ax_ = panels(ax, (0, 0.36, 1, 0.64), (0, 0, 1, 0.27))

@@ -126,19 +126,12 @@ def shrink(prior: Prior, estimate: Array, n_knots: int = 20_001) -> Array:
     the interpolation is accurate to five digits.
     """
     size = np.abs(np.asarray(estimate, dtype=float))
-    w = np.concatenate([[0.0], np.geomspace(1e-8, 1.0, n_knots) * (1 + size.max(initial=0.0))])
-    belongs = w.copy()
+    w = np.geomspace(1e-8, 1.0, n_knots) * (1 + size.max(initial=0.0))
     with np.errstate(divide="ignore", over="ignore"):
-        belongs[1:] += w[1:] / prior.variance(w[1:] ** 2)
-    belongs[0] = 0.0
+        belongs = w + w / prior.variance(w**2)
     # The smallest estimate with a stationary weight of at least w.
-    least = np.minimum.accumulate(belongs[:0:-1])[::-1]
-    knot = np.searchsorted(least, size, side="right") - 1
-    inside = np.clip(knot, 0, least.size - 2)
-    low, high = least[inside], least[inside + 1]
-    part = np.clip((size - low) / np.where(high > low, high - low, 1.0), 0.0, 1.0)
-    found = w[1 + inside] + part * (w[2 + inside] - w[1 + inside])
-    return np.sign(estimate) * np.where(knot < 0, 0.0, found)
+    least = np.minimum.accumulate(belongs[::-1])[::-1]
+    return np.asarray(np.sign(estimate) * np.interp(size, least, w, left=0.0))
 
 
 def _penalty(prior: Prior, w: Array) -> Array:

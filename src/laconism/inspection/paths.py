@@ -1,0 +1,330 @@
+"""Sequences of models: iterations of a fit, sizes of a Laconic model, candidates of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from .._protocols import Array
+from ._draw import ASIDE, FIRST, SECOND, Display, by_output, legend, need, panels, style, unwrap
+
+
+@dataclass(eq=False, repr=False)
+class ConvergenceDisplay(Display):
+    """Objective and number of active columns at each iteration of a fit.
+
+    Use :meth:`from_estimator` to create one. The objective is what the fit maximises: a penalised log
+    likelihood, the evidence, or a bound on it. For a Laconic model it is minus the loss of the
+    projection, in nats.
+
+    Parameters
+    ----------
+    objectives : sequence of ndarrays
+        For each output the objective at every iteration.
+    actives : sequence of ndarrays
+        For each output the number of columns at every iteration.
+    names : sequence of str
+        What to call the outputs; a single one needs no name.
+    title : str, default=""
+        Title of the upper axes.
+
+    Attributes
+    ----------
+    ax_, active_ax_ : matplotlib Axes
+        Of the objective, and of the number of columns.
+    figure_ : matplotlib Figure
+    lines_, active_lines_ : list of matplotlib Line2D
+        One for each output.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from laconism import SparseBayesClassifier
+    >>> from laconism.datasets import make_ripley
+    >>> from laconism.inspection import ConvergenceDisplay
+    >>> X, y = make_ripley(100, random_state=0)
+    >>> model = SparseBayesClassifier(kernel="rbf", gamma=2.0).fit(X, y)
+    >>> display = ConvergenceDisplay.from_estimator(model)
+    >>> int(display.actives[0][-1]) == model.n_relevant_
+    True
+    >>> plt.close(display.figure_)
+    """
+
+    objectives: Sequence[Array]
+    actives: Sequence[Array]
+    names: Sequence[str]
+    title: str = ""
+
+    _size = (6.0, 5.0)  # inches
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Read ``history_`` of a fitted model, and draw it.
+
+        Parameters
+        ----------
+        estimator : estimator of laconism, or Pipeline ending in one
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+        """
+        _, model = unwrap(estimator)
+        need(bool(getattr(model, "history_", None)), cls, "a model with a history_", model)
+        history = by_output(model.history_)
+        return cls(
+            [np.array([record.objective for record in records]) for records in history],
+            [np.array([record.active for record in records]) for records in history],
+            _names_of_outputs(model, history),
+            "converged" if model.status_.converged else "not converged",
+        ).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        self.ax_, self.active_ax_ = panels(ax, (0, 0.48, 1, 0.52), (0, 0, 1, 0.4))
+        self.lines_, self.active_lines_ = [], []
+        for k, (objective, active, name) in enumerate(
+            zip(self.objectives, self.actives, self.names, strict=True)
+        ):
+            step = np.arange(1, len(objective) + 1)
+            look = {"markersize": 4, "markerfacecolor": "white", **style(k), "label": name}
+            look["markevery"] = max(1, len(step) // 25)  # more marks would touch each other
+            self.lines_ += self.ax_.plot(step, objective, **look)
+            self.active_lines_ += self.active_ax_.plot(step, active, drawstyle="steps-mid", **look)
+        self.ax_.set(ylabel="objective (nats)", title=self.title)
+        self.ax_.tick_params(labelbottom=False)
+        self.active_ax_.set(xlabel="iteration", ylabel="active columns")
+        most = max(int(active.max()) for active in self.actives)
+        self.active_ax_.set_ylim(0, 1.1 * max(most, 1))
+        for panel in (self.ax_, self.active_ax_):
+            panel.xaxis.get_major_locator().set_params(integer=True)
+        if len(self.names) > 1:  # beside the axes, where it covers no line
+            legend(self.ax_, title="class", loc="upper left", bbox_to_anchor=(1.01, 1))
+
+
+@dataclass(eq=False, repr=False)
+class ProjectionDisplay(Display):
+    """Loss in nats over the number of kernels, for each output of a Laconic model.
+
+    Use :meth:`from_estimator` to create one. The loss is that of the projection of the reference onto
+    few kernels. The horizontal line is the tolerance; the filled mark is the chosen model.
+
+    Parameters
+    ----------
+    paths : sequence of ndarrays
+        For each output the loss of the models on its path, in nats.
+    chosen : sequence of int
+        For each output the index of the chosen model on its path.
+    tolerance : float
+        The tolerance of the estimator, in nats.
+    names : sequence of str
+        Names of the outputs.
+    what : str, default="kernels"
+        Label of the horizontal axis: what is counted.
+    sizes : sequence of ndarrays or None, default=None
+        For each output the sizes of the models on its path; None is 0, 1, 2, ...
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from laconism import LaconicClassifier
+    >>> from laconism.datasets import make_ripley
+    >>> from laconism.inspection import ProjectionDisplay
+    >>> X, y = make_ripley(100, random_state=0)
+    >>> display = ProjectionDisplay.from_estimator(LaconicClassifier().fit(X, y))
+    >>> bool(display.paths[0][display.chosen[0]] <= display.tolerance)
+    True
+    >>> plt.close(display.figure_)
+    """
+
+    paths: Sequence[Any]
+    _: KW_ONLY
+    chosen: Sequence[int]
+    tolerance: float
+    names: Sequence[str]
+    what: str = "kernels"
+    sizes: Sequence[Any] | None = None
+
+    _size = (5.6, 3.8)  # inches
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the path of a fitted Laconic model.
+
+        Parameters
+        ----------
+        estimator : LaconicClassifier, LaconicRegressor or Pipeline ending in one
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : ProjectionDisplay
+        """
+        _, model = unwrap(estimator)
+        need(hasattr(model, "path_"), cls, "a LaconicClassifier or LaconicRegressor", model)
+        outputs = by_output(model.path_)
+        sizes = [np.array([point.kernels for point in path]) for path in outputs]
+        kept = [posterior.mean.size for posterior in model.posteriors_[: len(outputs)]]
+        return cls(
+            [np.array([point.nats for point in path]) for path in outputs],
+            chosen=[int(np.searchsorted(*pair)) for pair in zip(sizes, kept, strict=True)],
+            tolerance=model.tolerance_,
+            names=_names_of_outputs(model, outputs),
+            what="features" if model._on_features else "kernels",
+            sizes=sizes,
+        ).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        least = 1e-2 * self.tolerance  # a loss of zero has no logarithm
+        self.lines_ = []
+        sizes = self.sizes or [np.arange(len(path)) for path in self.paths]
+        outputs = zip(self.paths, sizes, self.chosen, self.names, strict=True)
+        for k, (path, size, place, name) in enumerate(outputs):
+            nats = np.maximum(path, least)
+            look = style(k)
+            (line,) = ax.plot(size, nats, mfc="white", ms=4, label=name, **look)
+            ax.plot([size[place]], [nats[place]], **look | {"ms": 9, "linestyle": "none"})
+            self.lines_.append(line)
+        ax.axhline(self.tolerance, color=ASIDE, lw=1)
+        ax.annotate(
+            "tolerance",
+            (1.0, self.tolerance),
+            xycoords=("axes fraction", "data"),
+            xytext=(-4, 3),
+            textcoords="offset points",
+            ha="right",
+            color=ASIDE,
+        )
+        ax.set_yscale("log")
+        ax.set_xlabel(self.what)
+        ax.set_ylabel("nats lost per observation")
+        if len(self.paths) > 1:
+            legend(ax, title="class")
+
+
+@dataclass(eq=False, repr=False)
+class SparsityPathDisplay(Display):
+    """Cross-validated score and kept columns over the shape ``q`` of the prior.
+
+    Use :meth:`from_estimator` to create one. For each ``q`` the best of all kernel widths and prior
+    scales is shown. Bars are standard errors over the folds; the dotted line marks the chosen ``q``. A
+    ``q`` whose candidates were dropped before the last fold leaves a gap (``race=False`` drops none).
+
+    Parameters
+    ----------
+    shapes : ndarray of shape (n_shapes,)
+        The values of ``q``, ascending.
+    scores : ndarray of shape (n_shapes,)
+        The best mean score for each ``q``.
+    errors : ndarray of shape (n_shapes,)
+        Its standard error.
+    kept : ndarray of shape (n_shapes,)
+        The mean number of columns that the best candidate kept.
+    chosen : float or None, default=None
+        The ``q`` that was chosen.
+    score_name : str, default="score"
+        Label of the left axis.
+
+    Attributes
+    ----------
+    ax_, kept_ax_ : matplotlib Axes
+        Of the score, and of the number of columns.
+    figure_ : matplotlib Figure
+    line_, kept_line_ : matplotlib Line2D
+        The scores, and the numbers of columns.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from laconism import SparseBayesClassifierCV
+    >>> from laconism.datasets import make_cross
+    >>> from laconism.inspection import SparsityPathDisplay
+    >>> X, y = make_cross(100, random_state=0)
+    >>> model = SparseBayesClassifierCV(kernel="rbf", gammas=[2.0]).fit(X, y)
+    >>> display = SparsityPathDisplay.from_estimator(model)
+    >>> display.shapes
+    array([0.1, 0.5, 1. , 1.5, 2. ])
+    >>> plt.close(display.figure_)
+    """
+
+    shapes: Array
+    scores: Array
+    errors: Array
+    kept: Array
+    chosen: float | None = None
+    score_name: str = "score"
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the path of a fitted search.
+
+        Parameters
+        ----------
+        estimator : SparseBayesClassifierCV or SparseBayesRegressorCV
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : SparsityPathDisplay
+        """
+        check_is_fitted(estimator)
+        estimator = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        results = getattr(estimator, "cv_results_", {})
+        wanted = "a SparseBayesClassifierCV or SparseBayesRegressorCV"
+        need("param_prior__q" in results and "mean_n_relevant" in results, cls, wanted, estimator)
+        q = np.array(results["param_prior__q"].tolist(), dtype=float)
+        mean = np.where(np.isnan(results["mean_test_score"]), -np.inf, results["mean_test_score"])
+        shapes = np.unique(q)
+        best = np.array([np.flatnonzero(q == s)[np.argmax(mean[q == s])] for s in shapes])
+        errors = results["std_test_score"][best] / np.sqrt(max(estimator.n_splits_ - 1, 1))
+        if estimator.criterion == "evidence":
+            name = "evidence (nats per observation)"
+        elif estimator.scoring is None:
+            name = "log score (nats per observation)"
+        else:
+            name = estimator.scoring if isinstance(estimator.scoring, str) else "score"
+        chosen = float(estimator.best_params_["prior__q"])
+        kept = results["mean_n_relevant"][best]
+        display = cls(shapes, results["mean_test_score"][best], errors, kept, chosen, name)
+        return display.plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        from matplotlib.ticker import SymmetricalLogLocator
+
+        self.ax_, self.kept_ax_, self.figure_ = ax, ax.twinx(), ax.figure
+        bars = ax.errorbar(
+            self.shapes, self.scores, yerr=self.errors, color=FIRST, marker="o", capsize=3
+        )
+        self.line_ = bars.lines[0]
+        (self.kept_line_,) = self.kept_ax_.plot(
+            self.shapes, self.kept, color=SECOND, marker="s", linestyle="dashed"
+        )
+        self.kept_ax_.set_yscale("symlog", linthresh=1.0)
+        self.kept_ax_.yaxis.set_major_locator(
+            SymmetricalLogLocator(base=10, linthresh=1.0, subs=(1.0, 2.0, 5.0))
+        )
+        self.kept_ax_.yaxis.set_major_formatter("{x:g}")
+        if self.chosen is not None:
+            ax.axvline(self.chosen, color=ASIDE, linestyle="dotted")
+        ax.set_xlabel("q, from sparse to dense")
+        ax.set_ylabel(f"{self.score_name}, solid", color=FIRST)
+        self.kept_ax_.set_ylabel("kept columns, dashed", color=SECOND)
+
+
+def _names_of_outputs(model: Any, outputs: Sequence[Any]) -> list[str]:
+    """Return what to call the outputs: the classes, and a single one nothing."""
+    return [str(name) for name in model.classes_] if len(outputs) > 1 else [""]
