@@ -49,7 +49,6 @@ class CalibrationDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from laconism import SparseBayesClassifier
     >>> from laconism.datasets import make_ripley
     >>> from laconism.inspection import CalibrationDisplay
@@ -58,7 +57,6 @@ class CalibrationDisplay(Display):
     >>> display = CalibrationDisplay.from_estimator(model, X[100:], y[100:], n_bins=5)
     >>> int(display.counts.sum())
     100
-    >>> plt.close(display.figure_)
     """
 
     edges: Array
@@ -172,17 +170,14 @@ class CalibrationDisplay(Display):
         self.ax_, self.counts_ax_ = panels(ax, (0, 0.36, 1, 0.64), (0, 0, 1, 0.27))
         self.ax_.plot([0, 1], [0, 1], color=ASIDE, linestyle="dashed", label="perfect")
         there = self.counts > 0
-        away = np.abs(self.interval - self.observed)[:, there]
+        predicted, observed = self.predicted[there], self.observed[there]
+        look = {"color": FIRST, "marker": "o", "markersize": 5, "capsize": 3, "linewidth": 1.0}
         self.points_ = self.ax_.errorbar(
-            self.predicted[there],
-            self.observed[there],
-            yerr=away,
-            color=FIRST,
-            marker="o",
-            markersize=5,
-            capsize=3,
-            linewidth=1.0,
+            predicted,
+            observed,
+            yerr=np.abs(self.interval[:, there] - observed),
             label="observed, 95 % interval",
+            **look,
         )
         middle, width = (self.edges[1:] + self.edges[:-1]) / 2, np.diff(self.edges)
         self.bars_ = self.counts_ax_.bar(

@@ -43,7 +43,6 @@ class ConvergenceDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from laconism import SparseBayesClassifier
     >>> from laconism.datasets import make_ripley
     >>> from laconism.inspection import ConvergenceDisplay
@@ -52,7 +51,6 @@ class ConvergenceDisplay(Display):
     >>> display = ConvergenceDisplay.from_estimator(model)
     >>> int(display.actives[0][-1]) == model.n_relevant_
     True
-    >>> plt.close(display.figure_)
     """
 
     objectives: Sequence[Array]
@@ -132,13 +130,11 @@ class ProjectionDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     lines_ : list of matplotlib Line2D
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from laconism import LaconicClassifier
     >>> from laconism.datasets import make_ripley
     >>> from laconism.inspection import ProjectionDisplay
@@ -146,7 +142,6 @@ class ProjectionDisplay(Display):
     >>> display = ProjectionDisplay.from_estimator(LaconicClassifier().fit(X, y))
     >>> bool(display.paths[0][display.chosen[0]] <= display.tolerance)
     True
-    >>> plt.close(display.figure_)
     """
 
     paths: Sequence[Any]
@@ -248,7 +243,6 @@ class SparsityPathDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from laconism import SparseBayesClassifierCV
     >>> from laconism.datasets import make_cross
     >>> from laconism.inspection import SparsityPathDisplay
@@ -257,7 +251,6 @@ class SparsityPathDisplay(Display):
     >>> display = SparsityPathDisplay.from_estimator(model)
     >>> display.shapes
     array([0.1, 0.5, 1. , 1.5, 2. ])
-    >>> plt.close(display.figure_)
     """
 
     shapes: Array

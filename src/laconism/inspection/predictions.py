@@ -50,8 +50,7 @@ class BoundaryDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     surface_ : matplotlib QuadMesh
         The shade.
     boundaries_ : list of matplotlib ContourSet or None
@@ -63,7 +62,6 @@ class BoundaryDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from laconism import SparseBayesClassifier
     >>> from laconism.datasets import make_ripley
     >>> from laconism.inspection import BoundaryDisplay
@@ -72,7 +70,6 @@ class BoundaryDisplay(Display):
     >>> display = BoundaryDisplay.from_estimator(model, X, y, grid_resolution=50)
     >>> display.ax_.get_title()
     '... kernels kept'
-    >>> plt.close(display.figure_)
     """
 
     xx0: Array
@@ -130,7 +127,7 @@ class BoundaryDisplay(Display):
             raise ValueError(
                 f"BoundaryDisplay needs a classifier with predict_proba, got {type(model).__name__}."
             )
-        points = _points_of(cls, X, 2)
+        points, labels = _check(cls, X, y, 2, "label")
         xx0, xx1 = np.meshgrid(*_ranges(points, margin, grid_resolution))
         grid = _grid_like(X, estimator, [xx0.ravel(), xx1.ravel()])
         return cls(
@@ -139,7 +136,7 @@ class BoundaryDisplay(Display):
             response=np.reshape(estimator.predict_proba(grid), (*xx0.shape, -1)),
             classes=[str(c) for c in (estimator.classes_ if class_names is None else class_names)],
             X=points,
-            y=None if y is None else _codes(_one_each(y, len(points), "label"), estimator.classes_),
+            y=None if labels is None else _codes(labels, estimator.classes_),
             relevance_vectors=_original_rows(estimator, getattr(model, "relevance_vectors_", None)),
             feature_names=_names_of_axes(X, estimator, feature_names, 2),
             title=_title(model),
@@ -204,17 +201,10 @@ class BoundaryDisplay(Display):
         elif self.X is not None:
             for k, name in enumerate(self.classes):
                 colour = _POINTS[k % len(_POINTS)]
-                self.points_.append(
-                    self.ax_.scatter(
-                        *self.X[self.y == k].T,
-                        s=22,
-                        marker=_MARKERS[k % len(_MARKERS)],
-                        facecolors=colour if k % 2 else "none",
-                        edgecolors=colour,
-                        linewidths=1.0,
-                        label=brief(name),
-                    )
-                )
+                look = {"facecolors": colour if k % 2 else "none", "edgecolors": colour}
+                look |= {"marker": _MARKERS[k % len(_MARKERS)], "label": brief(name)}
+                x, y = self.X[self.y == k].T
+                self.points_.append(self.ax_.scatter(x, y, s=22, linewidths=1.0, **look))
         if self.relevance_vectors is not None:
             x, y = self.relevance_vectors.T
             self.squares_ = _mark_relevance(self.ax_, x, y, s=150, linewidths=2.2)
@@ -248,8 +238,7 @@ class RegressionBandDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     line_ : matplotlib Line2D
         The mean.
     band_ : matplotlib PolyCollection
@@ -258,7 +247,6 @@ class RegressionBandDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from laconism import RVMRegressor
     >>> from laconism.datasets import make_sinc
     >>> from laconism.inspection import RegressionBandDisplay
@@ -267,7 +255,6 @@ class RegressionBandDisplay(Display):
     >>> display = RegressionBandDisplay.from_estimator(model, X, y)
     >>> len(display.relevance) == model.n_relevant_
     True
-    >>> plt.close(display.figure_)
     """
 
     x: Array
@@ -319,8 +306,8 @@ class RegressionBandDisplay(Display):
         """
         estimator, model = unwrap(estimator)
         need(hasattr(model, "predict_dist"), cls, "a regressor with predict_dist", model)
-        points = _points_of(cls, X, 1)
-        targets = None if y is None else _one_each(y, len(points), "target").astype(np.float64)
+        points, targets = _check(cls, X, y, 1, "target")
+        targets = None if targets is None else targets.astype(np.float64)
         (x,) = _ranges(points, margin, n_points)
         grid = _grid_like(X, estimator, [x])
         if estimator is not model:
@@ -352,11 +339,9 @@ class RegressionBandDisplay(Display):
         )
         (self.line_,) = ax.plot(self.x, self.mean, color=FIRST, linewidth=1.8, label="mean")
         self.points_: Any = None
-        if self.X is not None and self.y is not None:
-            self.points_ = ax.scatter(
-                self.X, self.y, s=12, color="#404040", marker="o", zorder=3, label="data"
-            )
         self.squares_: Any = None
+        if self.X is not None and self.y is not None:
+            self.points_ = ax.scatter(self.X, self.y, s=12, color="#404040", zorder=3, label="data")
         if self.relevance is not None:
             on_mean = np.interp(self.relevance, self.x, self.mean)
             height = on_mean if self.relevance_y is None else self.relevance_y
@@ -374,23 +359,16 @@ def _names_of_axes(X: Any, estimator: Any, given: Sequence[str] | None, count: i
     return [f"feature {k}" for k in range(count)] if names is None else [str(name) for name in names]
 
 
-def _points_of(owner: type, X: Any, n_features: Literal[1, 2]) -> Array:
-    """Return the data as an array, or raise unless it has as many features as the display has axes."""
-    points = np.asarray(X, dtype=np.float64)
+def _check(owner: type, X: Any, y: Any, n_features: Literal[1, 2], what: str) -> tuple[Array, Any]:
+    """Return the data as arrays, or raise unless rows have a ``what`` and as many features as axes."""
+    points, values = np.asarray(X, dtype=np.float64), None if y is None else np.asarray(y)
     if points.ndim != 2 or points.shape[1] != n_features or not len(points):
         features = "one feature" if n_features == 1 else "two features"
         raise ValueError(f"{owner.__name__} draws exactly {features}, got data of shape {points.shape}.")
-    return points
-
-
-def _one_each(y: Any, count: int, what: str) -> Any:
-    """Return labels or targets as an array, or raise unless there is one for each row."""
-    values = np.asarray(y)
-    if values.shape != (count,):
-        raise ValueError(
-            f"y must have one {what} for each of the {count} rows, got shape {values.shape}."
-        )
-    return values
+    if values is not None and values.shape != (len(points),):
+        rows = f"each of the {len(points)} rows"
+        raise ValueError(f"y must have one {what} for {rows}, got shape {values.shape}.")
+    return points, values
 
 
 def _codes(labels: Any, classes: Any) -> Any:

@@ -36,20 +36,17 @@ class PriorDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     lines_ : list of matplotlib Line2D
         One for each prior.
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from laconism.inspection import PriorDisplay
     >>> from laconism.priors import Jeffreys, Laplace
     >>> display = PriorDisplay.from_priors([Laplace(rate=1.0), Jeffreys(strength=1.0)], limit=5.0)
     >>> [float(curve[-1].round(2)) for curve in display.curves.values()]
     [4.0, 4.79]
-    >>> plt.close(display.figure_)
     """
 
     w: Array

@@ -36,13 +36,11 @@ class RelevanceDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     bars_ : matplotlib BarContainer
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from laconism import SparseBayesRegressor
     >>> from laconism.datasets import make_sparse_regression
     >>> from laconism.inspection import RelevanceDisplay
@@ -50,7 +48,6 @@ class RelevanceDisplay(Display):
     >>> display = RelevanceDisplay.from_estimator(SparseBayesRegressor().fit(X, y))
     >>> sorted(display.names) == [f"feature {k}" for k in coef.nonzero()[0]]
     True
-    >>> plt.close(display.figure_)
     """
 
     values: Array
@@ -147,15 +144,13 @@ class ImageRelevanceDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     image_ : matplotlib AxesImage
     positive_, negative_ : matplotlib PathCollection
         The discs and the crosses.
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import load_digits
     >>> from laconism import SparseBayesClassifier
     >>> from laconism.inspection import ImageRelevanceDisplay
@@ -164,7 +159,6 @@ class ImageRelevanceDisplay(Display):
     >>> display = ImageRelevanceDisplay.from_estimator(model, (8, 8), image=X[y == 1].mean(axis=0))
     >>> display.weights.shape
     (8, 8)
-    >>> plt.close(display.figure_)
     """
 
     weights: Array
@@ -228,27 +222,17 @@ class ImageRelevanceDisplay(Display):
         # A disc of the largest weight fills most of a pixel, whatever the size of the figure.
         inches = ax.get_window_extent().width / self.figure_.dpi
         full = (0.6 * 72 * inches / self.weights.shape[1]) ** 2
-        marks = []
-        for sign, marker, colour, name in (
-            (1, "o", FIRST, "positive weight"),
-            (-1, "X", SECOND, "negative weight"),
-        ):
-            row, column = np.nonzero(sign * self.weights > 0)
+
+        def mark(there: Any, name: str, **look: Any) -> Any:
+            row, column = np.nonzero(there)
+            area = np.maximum(full * np.abs(self.weights[there]) / largest, 4.0)
             name = name if row.size else "_nothing"  # the legend leaves out what begins so
-            area = full * np.abs(self.weights[row, column]) / largest
-            marks.append(
-                ax.scatter(
-                    column,
-                    row,
-                    s=np.maximum(area, 4.0),
-                    marker=marker,
-                    color=colour,
-                    edgecolors="white",
-                    linewidths=0.6,
-                    label=name,
-                )
+            return ax.scatter(
+                column, row, s=area, edgecolors="white", linewidths=0.6, label=name, **look
             )
-        self.positive_, self.negative_ = marks
+
+        self.positive_ = mark(self.weights > 0, "positive weight", marker="o", color=FIRST)
+        self.negative_ = mark(self.weights < 0, "negative weight", marker="X", color=SECOND)
         ax.set(title=self.title, xlabel="column of pixels", ylabel="row of pixels")
         if self.weights.any():
             for handle in legend_below(ax, 0.12, 2).legend_handles:
@@ -285,7 +269,6 @@ class GridRelevanceDisplay(Display):
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from laconism import GridRVMRegressor
     >>> from laconism.datasets import make_grid
     >>> from laconism.inspection import GridRelevanceDisplay
@@ -293,7 +276,6 @@ class GridRelevanceDisplay(Display):
     >>> display = GridRelevanceDisplay.from_estimator(GridRVMRegressor().fit(X, y))
     >>> display.weights.shape
     (8, 6)
-    >>> plt.close(display.figure_)
     """
 
     weights: Array
@@ -401,30 +383,26 @@ def _weights(
         raise TypeError(
             f"{type(model).__name__} has a grid of weights: draw it with GridRelevanceDisplay."
         )
-    of_scales, of_kernels = hasattr(model, "feature_scales_"), not hasattr(model, "coef_")
-    table = getattr(model, "dual_coef_" if of_kernels else "coef_", None)
-    if of_scales:
-        table = model.feature_scales_
+    kinds = ("feature_scales_", "coef_", "dual_coef_")
+    kind = next((kind for kind in kinds if hasattr(model, kind)), "")
+    table = getattr(model, kind, None)
     found = isinstance(table, np.ndarray) and hasattr(model, "intercept_")
     need(found, owner, "a model with weights", model)
-    weights, what = np.atleast_2d(np.asarray(table, dtype=float)), "scale" if of_scales else "weight"
+    weights = np.atleast_2d(np.asarray(table, dtype=float))
+    label, deviations = "scale" if kind == "feature_scales_" else "weight", None
     if len(weights) > 1 and output is None:
-        values, label = np.abs(weights).max(axis=0), f"largest |{what}| over the classes"
+        values, label = np.abs(weights).max(axis=0), f"largest |{label}| over the classes"
     else:
-        values, label = _one_of(weights, output or 0), what
-    if of_scales:
-        names = _names_of_features(estimator, given, values.size)
-        return values, names, None, f"{label} of the feature"
-    if of_kernels:
+        values = _one_of(weights, output or 0)
+        deviations = _deviations(model, values, output or 0) if kind == "coef_" else None
+    if kind == "dual_coef_":
         rows = getattr(model, "relevance_", range(values.size))
         return values, [f"row {k}" for k in rows], None, f"{label} of the kernel"
-    # There are more monomials than features.
-    count = getattr(model, "n_features_in_", values.size)
-    names = [f"column {k}" for k in range(values.size)]
-    if count == values.size:
-        names = _names_of_features(estimator, given, count)
-    shared = len(weights) > 1 and output is None
-    return values, names, None if shared else _deviations(model, values, output or 0), label
+    if kind == "coef_" and getattr(model, "n_features_in_", values.size) != values.size:
+        # There are more monomials than features.
+        return values, [f"column {k}" for k in range(values.size)], deviations, label
+    names = _names_of_features(estimator, given, values.size)
+    return values, names, deviations, label if kind == "coef_" else f"{label} of the feature"
 
 
 def _deviations(model: Any, values: Array, output: int) -> Array | None:
