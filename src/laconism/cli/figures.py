@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..inspection import CalibrationDisplay, ConvergenceDisplay, ProjectionDisplay
 from ..inspection._draw import ASIDE, FIRST, SECOND
 
 # Placeholder colours, replaced by those of the page, which differ in light and dark mode.
@@ -44,97 +45,80 @@ _STYLE = {
 }
 
 
-def _figure(draw: Callable[[Any], object], label: str) -> str:
-    """Return an inline SVG; ``draw`` gets the axes."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+def _figure(label: str) -> Callable[[Callable[..., None]], Callable[..., str]]:
+    """Make a function that draws data on axes one that returns an inline SVG of the data."""
 
-    with mpl.rc_context(_STYLE):
-        figure = Figure(layout="constrained")
-        draw(figure.subplots())
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    text = buffer.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'<g id="[^"]*"', "<g", text)  # several figures share a page
-    for colour, variable in _PAGE.items():
-        text = text.replace(colour, variable)
-    return text.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+    def with_label(draw: Callable[..., None]) -> Callable[..., str]:
+        def svg(*data: Any) -> str:
+            import matplotlib as mpl
+            from matplotlib.figure import Figure
 
+            buffer = io.StringIO()
+            with mpl.rc_context(_STYLE):
+                figure = Figure(layout="constrained")
+                draw(figure.subplots(), *data)
+                figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+            text = buffer.getvalue()
+            text = text[text.index("<svg") :]
+            text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+            text = re.sub(r'<g id="[^"]*"', "<g", text)  # several figures share a page
+            for colour, variable in _PAGE.items():
+                text = text.replace(colour, variable)
+            return text.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
 
-def calibration(probability: Any, happened: Any) -> tuple[str, float]:
-    """Return the calibration curve over a histogram, and the mean calibration error."""
-    from ..inspection import CalibrationDisplay
+        return svg
 
-    made: list[CalibrationDisplay] = []
-
-    def draw(ax: Any) -> None:
-        made.append(CalibrationDisplay.from_predictions(happened, probability, ax=ax))
-        made[0].ax_.set_ylabel("came to pass")
-        made[0].counts_ax_.set_xlabel("probability that was said")
-
-    svg, shown = _figure(draw, "calibration curve with counts"), made[0]
-    distance = np.nansum(np.abs(shown.predicted - shown.observed) * shown.counts) / shown.counts.sum()
-    return svg, float(distance)
+    return with_label
 
 
-def predicted_against_true(mean: Any, std: Any, y: Any, corners: int = 25) -> str:
-    """Return predictions with bars of two standard deviations over the truth."""
-    rows = _some(len(y))
+@_figure("calibration curve with counts")
+def calibration(ax: Any, probability: Any, happened: Any, n_bins: int) -> None:
+    """Draw the calibration curve over a histogram."""
+    shown = CalibrationDisplay.from_predictions(happened, probability, n_bins=n_bins, ax=ax)
+    shown.ax_.set_ylabel("came to pass")
+    shown.counts_ax_.set_xlabel("probability that was said")
+
+
+@_figure("true values over predicted ones, with their bands")
+def predicted_against_true(ax: Any, mean: Any, std: Any, y: Any, corners: int = 25) -> None:
+    """Draw predictions with bars of two standard deviations over the truth."""
     # The band is averaged over neighbours, since deviations differ from row to row.
     parts = np.array_split(np.argsort(mean), min(corners, len(mean)))
     centre = np.array([mean[part].mean() for part in parts])
     wide = 2 * np.array([std[part].mean() for part in parts])
     ends = np.array([min(mean.min(), y.min()), max(mean.max(), y.max())])
-
-    def draw(ax: Any) -> None:
-        ax.plot(ends, ends, color=_MUTED, lw=1, ls="--")
-        ax.fill_between(centre, centre - wide, centre + wide, color=_ACCENT, alpha=0.18, lw=0)
-        ax.plot(mean[rows], y[rows], ls="none", marker="o", ms=2.5, color=_ACCENT, mew=0, alpha=0.7)
-        ax.set(xlabel="predicted", ylabel="true, and the band of ± 2 deviations")
-
-    return _figure(draw, "true values over predicted ones, with their bands")
+    ax.plot(ends, ends, color=_MUTED, lw=1, ls="--")
+    ax.fill_between(centre, centre - wide, centre + wide, color=_ACCENT, alpha=0.18, lw=0)
+    _dots(ax, mean, y)
+    ax.set(xlabel="predicted", ylabel="true, and the band of ± 2 deviations")
 
 
-def residuals(mean: Any, std: Any, y: Any) -> str:
-    """Return the residuals in units of the predicted standard deviation."""
-    rows = _some(len(y))
-    z = (y - mean) / std
-
-    def draw(ax: Any) -> None:
-        ax.axhline(0, color=_MUTED, lw=1)
-        for level in (-2, 2):
-            ax.axhline(level, color=_MUTED, lw=1, ls="--")
-        ax.plot(mean[rows], z[rows], ls="none", marker="o", ms=2.5, color=_ACCENT, mew=0, alpha=0.7)
-        ax.set(xlabel="predicted", ylabel="residual / said deviation")
-
-    return _figure(draw, "residuals over predictions")
+@_figure("residuals over predictions")
+def residuals(ax: Any, mean: Any, std: Any, y: Any) -> None:
+    """Draw the residuals in units of the predicted standard deviation."""
+    for level, line in ((0, "-"), (-2, "--"), (2, "--")):
+        ax.axhline(level, color=_MUTED, lw=1, ls=line)
+    _dots(ax, mean, (y - mean) / std)
+    ax.set(xlabel="predicted", ylabel="residual / said deviation")
 
 
-def path(model: Any) -> str:
-    """Return the loss in nats over the number of kernels, for a Laconic model."""
+@_figure("nats lost by the model of each size")
+def path(ax: Any, model: Any) -> None:
+    """Draw the loss in nats over the number of kernels, for a Laconic model."""
     from matplotlib.ticker import MaxNLocator
 
-    from ..inspection import ProjectionDisplay
-
-    def draw(ax: Any) -> None:
-        ProjectionDisplay.from_estimator(model, ax=ax)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-
-    return _figure(draw, "nats lost by the model of each size")
+    ProjectionDisplay.from_estimator(model, ax=ax)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def convergence(model: Any) -> str:
-    """Return objective and active columns over the iterations."""
-    from ..inspection import ConvergenceDisplay
-
-    def draw(ax: Any) -> None:
-        ConvergenceDisplay.from_estimator(model, ax=ax)
-
-    return _figure(draw, "objective and active columns over the iterations")
+@_figure("objective and active columns over the iterations")
+def convergence(ax: Any, model: Any) -> None:
+    """Draw objective and active columns over the iterations."""
+    ConvergenceDisplay.from_estimator(model, ax=ax)
 
 
-def _some(n: int, most: int = 1500) -> Any:
-    """Return all rows, or a random subset if there are too many."""
-    return np.arange(n) if n <= most else np.random.default_rng(0).choice(n, most, replace=False)
+def _dots(ax: Any, x: Any, y: Any, most: int = 1500) -> None:
+    """Draw a dot for each row, or for a random subset if there are too many."""
+    n = len(x)
+    rows = np.arange(n) if n <= most else np.random.default_rng(0).choice(n, most, replace=False)
+    ax.plot(x[rows], y[rows], ls="none", marker="o", ms=2.5, color=_ACCENT, mew=0, alpha=0.7)

@@ -39,28 +39,25 @@ def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
         raise UserError(f"The target {name} has {what}; make numbers of them first.")
     distinct = int(target.nunique())
     boolean = is_bool_dtype(target)
-    numbers = None if boolean else pd.to_numeric(target, errors="coerce")
-    if numbers is not None and numbers.isna().any():
-        numbers = None
-    if numbers is not None and np.isinf(numbers.to_numpy(dtype=np.float64)).any():
+    numbers = pd.to_numeric(target, errors="coerce")
+    numeric = not boolean and bool(numbers.notna().all())
+    if numeric and np.isinf(numbers.to_numpy(dtype=np.float64)).any():
         raise UserError(f"The target {name} has infinite values; correct them or leave them empty.")
-    whole = numbers is not None and bool((numbers == numbers.round()).all())
+    whole = numeric and bool((numbers == numbers.round()).all())
     if distinct == 1:
         raise UserError(
             f"The target {name} is {target.iloc[0]} in every row: there is nothing to learn."
         )
     if task == "auto":
-        task, why = "classification", "text" if numbers is None else f"{distinct} distinct whole numbers"
-        if boolean:
-            why = "true and false"
-        elif numbers is not None and not (whole and distinct <= _MAX_INTEGER_CLASSES):
-            task, why = "regression", "numbers"
-        if numbers is not None:
-            other = "regression" if task == "classification" else "classification"
+        task, other, why = "classification", "regression", "true and false" if boolean else "text"
+        if numeric:
+            why = f"{distinct} distinct whole numbers"
+            if not whole or distinct > _MAX_INTEGER_CLASSES:
+                task, other, why = other, task, "numbers"
             why += f"; --task {other} if that is not meant"
         terminal.remark(f"{name}: {task} ({why})")
     if task == "regression":
-        if numbers is None:
+        if not numeric:
             raise UserError(f"The target {name} is not numbers, so it cannot be regressed on.")
         return task, numbers.to_numpy(dtype=np.float64)
     if distinct > max(_MAX_INTEGER_CLASSES, min(_MAX_TEXT_CLASSES, len(target) // 2)):
@@ -71,7 +68,7 @@ def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
     if boolean:
         return task, target.to_numpy(dtype=bool)
     # Labels that are not exact as doubles stay text.
-    if whole and numbers is not None and numbers.between(-(2**53), 2**53).all():
+    if whole and numbers.between(-(2**53), 2**53).all():
         return task, numbers.to_numpy(dtype=np.int64)
     return task, np.array([str(value) for value in target])
 
@@ -105,9 +102,8 @@ class Choice:
             if self.grid_shape is None:
                 return {"basis": "per_feature_rbf", "combine": "sum"}
             return {"grid_shape": _parse_grid(self.grid_shape)}
-        chosen = (
-            {} if self.kernel is None else {"kernel": None if self.kernel == "none" else self.kernel}
-        )
+        kernel = None if self.kernel == "none" else self.kernel
+        chosen: dict[str, Any] = {} if self.kernel is None else {"kernel": kernel}
         if self.model != "jcfo":
             return chosen
         if self.kernel not in (None, "rbf", "poly", "linear"):

@@ -9,6 +9,7 @@ from string import Template
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from ..interop.persistence import write_whole
 from . import figures
@@ -63,13 +64,7 @@ def report(
 
 
 def importance(
-    data: Data,
-    mine: Result,
-    terminal: Terminal,
-    seed: int,
-    *,
-    max_columns: int = 100,
-    max_rows: int = 500,
+    data: Data, mine: Result, terminal: Terminal, seed: int, max_columns: int = 100, max_rows: int = 500
 ) -> Bars | None:
     """Return the permutation importance of each column on left-out rows, in nats per row.
 
@@ -79,21 +74,18 @@ def importance(
     if len(names) > max_columns:
         return None
     rng = np.random.default_rng(seed)
-    missed = np.zeros(len(names))
+    folds = [(model, *data.at(rng.permutation(test)[:max_rows])) for model, test in mine.fitted]
+    before = np.mean([_nats(*fold) for fold in folds])
+    lost = []
     with terminal.progress("shuffling", total=len(names)) as step:
-        parts = []
-        for pipeline, test in mine.fitted:
-            rows = rng.permutation(test)[:max_rows]
-            parts.append((pipeline, data.table.iloc[rows], data.y[rows]))
-        whole = [_nats(pipeline, table, y) for pipeline, table, y in parts]
-        for k, name in enumerate(names):
-            for (pipeline, table, y), before in zip(parts, whole, strict=True):
-                mixed = table.copy()
-                mixed[name] = rng.permutation(table[name].to_numpy())
-                missed[k] += (_nats(pipeline, mixed, y) - before) / len(parts)
+        for name in names:
+            mixed = [
+                _nats(model, table.assign(**{name: rng.permutation(table[name].to_numpy())}), y)
+                for model, table, y in folds
+            ]
+            lost.append((name, float(np.mean(mixed) - before)))
             step(name)
-    title = "nats per row lost on unseen rows when a column is shuffled"
-    return Bars(title, list(zip(names, missed.tolist(), strict=True)))
+    return Bars("nats per row lost on unseen rows when a column is shuffled", lost)
 
 
 def _nats(pipeline: Any, table: Any, y: Any) -> float:
@@ -103,8 +95,7 @@ def _nats(pipeline: Any, table: Any, y: Any) -> float:
         known = np.isin(y, model.classes_)
         place = np.searchsorted(model.classes_, y[known])
         return float(-np.mean(model.predict_log_proba(X)[known][np.arange(place.size), place]))
-    mean, std = model.predict_dist(X)
-    return float(np.mean(0.5 * np.log(2 * np.pi * std**2) + 0.5 * ((y - mean) / std) ** 2))
+    return float(-np.mean(norm.logpdf(y, *model.predict_dist(X))))
 
 
 # ---- the page -----------------------------------------------------------------------------
@@ -126,24 +117,20 @@ def _sections(
     data: Data, results: list[Result], pipeline: Any, shuffled: Bars | None, terminal: Terminal
 ) -> list[str]:
     mine, model = results[0], pipeline[-1]
-    found = [
-        _section("Errors", _error_bars(results, data.task) + _comparison(results, data.task), wide=True)
-    ]
+    errors = _error_bars(results, data.task) + _comparison(results, data.task)
+    found = [_section("Errors", errors, wide=True)]
     if data.task == "classification":
-        found += [
-            _calibration(data, mine, pipeline.table_["target"]),
-            _section("Confusion", _confusion(data, mine)),
-        ]
+        found.append(_calibration(data, mine, pipeline.table_["target"]))
+        found.append(_section("Confusion", _confusion(data, mine)))
     else:
         found += _regression(data, mine)
-    kept = pictures(pipeline)
     if shuffled is not None:
         found.append(_section("Which columns matter", _bars(shuffled)))
+    kept = pictures(pipeline)
     bars = "".join(f"<div>{_bars(picture)}</div>" for picture in kept)
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in describe(pipeline))
-    found.append(
-        _section("What the model keeps", f'{words}<div class="side">{bars}</div>', wide=len(kept) > 1)
-    )
+    body = f'{words}<div class="side">{bars}</div>'
+    found.append(_section("What the model keeps", body, wide=len(kept) > 1))
     if path_of(model):
         kind = mine.contender.counted(model)
         caption = f"Few {kind} that lose no more than the tolerance are kept (filled)."
@@ -184,9 +171,8 @@ def _row(texts: Iterable[str], kind: str = "", cells: str = "") -> str:
 
 
 def _comparison(results: list[Result], task: str) -> str:
-    rows = [
-        _row(cells(result, task), ' class="ours"' if result.contender.ours else "") for result in results
-    ]
+    kinds = ["", ' class="ours"']
+    rows = [_row(cells(result, task), kinds[result.contender.ours]) for result in results]
     note = (
         "± one standard error over the rows; seconds are of one fit, preprocessing and tuning included."
     )
@@ -230,18 +216,21 @@ def _bar_row(name: str, track: str, number: str) -> str:
     )
 
 
-def _calibration(data: Data, mine: Result, target: str) -> str:
+def _calibration(data: Data, mine: Result, target: str, n_bins: int = 10) -> str:
+    """Return the calibration curve and the expected calibration error."""
     classes = np.unique(data.y)
     happened = data.y[:, None] == classes[None, :]
     if len(classes) == 2:
         said, seen, what = mine.predictions[:, 1], happened[:, 1], f"P({target} = {classes[1]})"
     else:
         said, seen, what = mine.predictions.ravel(), happened.ravel(), "the probabilities of all classes"
-    svg, distance = figures.calibration(said, seen.astype(float))
+    bins = np.digitize(said, np.linspace(0, 1, n_bins + 1)[1:-1])
+    distance = np.abs(np.bincount(bins, said - seen)).sum() / said.size
     caption = (
         f"{what} of unseen rows, and how often it was so: on the dashed line what is said comes to "
         f"pass. The mean distance from it is {distance:.3f}. Whiskers are 95% intervals."
     )
+    svg = figures.calibration(said, seen, n_bins)
     return _section("Calibration", _drawn(svg, caption[:1].upper() + caption[1:]))
 
 
@@ -252,9 +241,9 @@ def _confusion(data: Data, mine: Result, max_classes: int = 12) -> str:
     for k in shown:
         inside = mine.labels[data.y == classes[k]]
         found = [int((inside == classes[j]).sum()) for j in shown]
-        shares = [70 * count / len(inside) for count in found]
-        pairs = zip(found, shares, strict=True)
-        shaded = (f'<td class="cell" style="--share:{share:.0f}%">{n:,}</td>' for n, share in pairs)
+        shaded = (
+            f'<td class="cell" style="--share:{70 * n / len(inside):.0f}%">{n:,}</td>' for n in found
+        )
         rows.append(_row([str(classes[k])], cells="".join(shaded)))
     note = "Rows are true classes, columns predicted ones; shades are shares of a row."
     if len(shown) < len(classes):

@@ -265,15 +265,14 @@ def _is_numeral(cell: str) -> bool:
 
 def _bad_row(message: str) -> str:
     """Return the parser's error as a sentence."""
-    words = message.split()
-    if "Expected" in words and "saw" in words:
-        expected, line = words[words.index("Expected") + 1], words[words.index("line") + 1].rstrip(",")
+    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message):
+        expected, line, seen = found.groups()
         return (
-            f"line {line} has {words[words.index('saw') + 1]} fields, but {expected} were expected; "
+            f"line {line} has {seen} fields, but {expected} were expected; "
             "correct it, or put quotes around a field that holds the delimiter."
         )
     if "EOF inside string" in message:
-        return f"a quote is opened in row {words[-1]} and never closed."
+        return f"a quote is opened in row {message.split()[-1]} and never closed."
     return message.rstrip(".") + "."
 
 

@@ -26,18 +26,14 @@ class CalibrationDisplay(Display):
     ----------
     edges : ndarray of shape (n_bins + 1,)
         Edges of the bins of the predicted probability.
-    predicted : ndarray of shape (n_bins,)
-        Mean prediction in each bin; nan where there is none.
-    observed : ndarray of shape (n_bins,)
-        Frequency of the positive class in each bin; nan where there is none.
+    predicted, observed : ndarray of shape (n_bins,)
+        Mean prediction and frequency of the positive class in each bin; nan where there is none.
     interval : ndarray of shape (2, n_bins)
         Lower and upper end of the confidence interval of the frequency.
     counts : ndarray of shape (n_bins,)
         Number of observations in each bin.
-    name : str, default=""
-        Title of the upper axes.
-    positive : str, default="1"
-        Name of the class whose probability is shown.
+    name, positive : str, default="" and "1"
+        Title of the upper axes, and name of the class whose probability is shown.
 
     Attributes
     ----------

@@ -24,10 +24,8 @@ class ConvergenceDisplay(Display):
 
     Parameters
     ----------
-    objectives : sequence of ndarrays
-        For each output the objective at every iteration.
-    actives : sequence of ndarrays
-        For each output the number of columns at every iteration.
+    objectives, actives : sequence of ndarrays
+        For each output the objective and the number of columns at every iteration.
     names : sequence of str
         What to call the outputs; a single one needs no name.
     title : str, default=""
@@ -222,12 +220,8 @@ class SparsityPathDisplay(Display):
     ----------
     shapes : ndarray of shape (n_shapes,)
         The values of ``q``, ascending.
-    scores : ndarray of shape (n_shapes,)
-        The best mean score for each ``q``.
-    errors : ndarray of shape (n_shapes,)
-        Its standard error.
-    kept : ndarray of shape (n_shapes,)
-        The mean number of columns that the best candidate kept.
+    scores, errors, kept : ndarray of shape (n_shapes,)
+        The best mean score for each ``q``, its standard error, and the mean number of columns kept.
     chosen : float or None, default=None
         The ``q`` that was chosen.
     score_name : str, default="score"

@@ -37,10 +37,8 @@ class BoundaryDisplay(Display):
         Probabilities of the classes on the grid.
     classes : sequence
         Names of the classes.
-    X : ndarray of shape (n_samples, 2) or None, default=None
-        Points to draw.
-    y : array-like of shape (n_samples,) or None, default=None
-        Their classes; None draws all points alike.
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,) or None, default=None
+        Points to draw and their classes; without classes all points are drawn alike.
     relevance_vectors : ndarray of shape (n_relevant, 2) or None, default=None
         Points to mark with squares.
     feature_names : sequence of two str, default=("feature 0", "feature 1")
@@ -223,18 +221,12 @@ class RegressionBandDisplay(Display):
         Points at which the band is drawn.
     mean, std : ndarray of shape (n_points,)
         Predictive mean and standard deviation at these points.
-    X : ndarray of shape (n_samples,) or None, default=None
-        Observations to draw.
-    y : ndarray of shape (n_samples,) or None, default=None
-        Their targets.
-    relevance : ndarray of shape (n_relevant,) or None, default=None
-        Values of the feature at the kept rows.
-    relevance_y : ndarray of shape (n_relevant,) or None, default=None
-        Vertical position of their squares; None puts them on the mean.
-    feature_name : str, default="feature 0"
-        Label of the horizontal axis.
-    title : str, default=""
-        Title of the axes.
+    X, y : ndarray of shape (n_samples,) or None, default=None
+        Observations to draw, and their targets.
+    relevance, relevance_y : ndarray of shape (n_relevant,) or None, default=None
+        Feature and height of the squares around the kept rows; without a height they are on the mean.
+    feature_name, title : str, default="feature 0" and ""
+        Label of the horizontal axis, and title of the axes.
 
     Attributes
     ----------

@@ -29,10 +29,8 @@ class RelevanceDisplay(Display):
         Names of the features or kernels.
     deviations : ndarray of shape (n_kept,) or None, default=None
         Their standard deviations.
-    label : str, default="weight"
-        Label of the horizontal axis.
-    title : str, default=""
-        Title of the axes.
+    label, title : str, default="weight" and ""
+        Label of the horizontal axis, and title of the axes.
 
     Attributes
     ----------
