@@ -10,12 +10,21 @@ import numpy as np
 from scipy.stats import norm, sem
 
 from .console import Terminal, UserError, listed, sentence, several
-from .data import Data
-from .models import check_size, make_pipeline, sample_rows
-from .rivals import KERNEL_ROWS, Contender, distribution
+from .data import Data, Source, read_data
+from .models import Choice, check_size, make_pipeline, sample_rows
+from .rivals import KERNEL_ROWS, USUAL, Contender, contenders, distribution
 
 # Lower bound of a probability in the log-loss.
 _MIN_PROBABILITY = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The models to compare, by default the usual ones, and the folds and rows to compare them on."""
+
+    folds: int = 5
+    models: str | None = None
+    max_rows: int | None = None
 
 
 @dataclass
@@ -57,7 +66,7 @@ def mean_and_error(values: Any) -> tuple[float, float]:
     return float(np.mean(values)), float(sem(values))
 
 
-def without_rare(data: Data, folds: int, terminal: Terminal) -> Data:
+def _without_rare(data: Data, folds: int, terminal: Terminal) -> Data:
     """Return the data without classes that have fewer rows than there are folds."""
     if len(data.y) < 2 * folds:
         raise UserError(f"{several(len(data.y), 'row')} are too few for {folds} folds.")
@@ -78,17 +87,23 @@ def without_rare(data: Data, folds: int, terminal: Terminal) -> Data:
 
 
 def compare(
-    data: Data, entered: list[Contender], terminal: Terminal, folds: int, max_rows: int | None, seed: int
-) -> list[Result]:
+    source: Source, validation: Validation, terminal: Terminal, seed: int, own: Choice | None = None
+) -> tuple[Data, list[Result]]:
     """Cross-validate each model on the same folds; one that fails is left out with a note.
 
-    Without ``max_rows`` only kernel machines are trained on fewer rows.
+    Without ``max_rows`` only kernel machines are trained on fewer rows. The first result is that of
+    ``own``, the model of a report.
     """
     from sklearn.model_selection import KFold, StratifiedKFold
 
+    folds, max_rows = validation.folds, validation.max_rows
+    as_grid = own is not None and own.grid_shape is not None
+    data = _without_rare(read_data(source, terminal, as_grid=as_grid), folds, terminal)
+    keys = USUAL if validation.models is None else validation.models.split(",")
     kind = StratifiedKFold if data.task == "classification" else KFold
     splitter = kind(folds, shuffle=True, random_state=seed)
     splits = list(splitter.split(np.zeros(len(data.y)), data.y))
+    entered = contenders(data.task, keys, seed, own)
     entered = _those_that_end(entered, len(splits[0][0]), max_rows, terminal)
     n, classes = len(data.y), np.unique(data.y) if data.task == "classification" else None
     results = [
@@ -111,7 +126,11 @@ def compare(
                     terminal.note(f"{result.name} left out: {sentence(error)}")
                     results.remove(result)
                 step()
-    return results
+    if own is not None and not (results and results[0].contender.reported):
+        raise UserError("The model of the report could not be fitted.")
+    if not results:
+        raise UserError("No model could be fitted to these data.")
+    return data, results
 
 
 def _those_that_end(

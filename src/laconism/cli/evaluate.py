@@ -7,63 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from .compare import Result, compare, mean_and_error, without_rare
-from .console import Terminal, UserError, several
-from .data import Data, Source, read_data
-from .models import Choice
-from .rivals import USUAL, contenders
+from .compare import Result, Validation, compare, mean_and_error
+from .console import Terminal, several
+from .data import Source
 
 
-def evaluate(
-    source: Source,
-    terminal: Terminal,
-    *,
-    folds: int = 5,
-    models: str | None = None,
-    max_rows: int | None = None,
-    seed: int = 0,
-) -> None:
+def evaluate(source: Source, validation: Validation, terminal: Terminal, *, seed: int = 0) -> None:
     """Compare our models with their rivals on your own data.
 
     Cross-validated on the same folds, everything fitted inside them.
     """
-    data, results = cross_validate(source, terminal, folds, models, max_rows, seed)
+    data, results = compare(source, validation, terminal, seed)
     advice = advise(results, data.task)
     terminal.say(_table(results, data.task))
-    terminal.say(
-        f"{folds}-fold cross-validation, ± one standard error over {several(len(data.y), 'row')}."
-    )
+    rows = several(len(data.y), "row")
+    terminal.say(f"{validation.folds}-fold cross-validation, ± one standard error over {rows}.")
     terminal.say(advice)
     terminal.finish(
         {
             "task": data.task,
             "rows": len(data.y),
-            "folds": folds,
+            "folds": validation.folds,
             "models": as_records(results, data.task),
             "advice": advice,
         }
     )
-
-
-def cross_validate(
-    source: Source,
-    terminal: Terminal,
-    folds: int,
-    models: str | None,
-    max_rows: int | None,
-    seed: int,
-    own: Choice | None = None,
-) -> tuple[Data, list[Result]]:
-    """Return the data, and the results of the ``models`` on them; first ``own``, if it is given."""
-    as_grid = own is not None and own.grid_shape is not None
-    data = without_rare(read_data(source, terminal, as_grid=as_grid), folds, terminal)
-    keys = USUAL if models is None else models.split(",")
-    results = compare(data, contenders(data.task, keys, seed, own), terminal, folds, max_rows, seed)
-    if own is not None and not (results and results[0].contender.reported):
-        raise UserError("The model of the report could not be fitted.")
-    if not results:
-        raise UserError("No model could be fitted to these data.")
-    return data, results
 
 
 def advise(results: list[Result], task: str) -> str:

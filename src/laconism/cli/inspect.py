@@ -126,14 +126,11 @@ def inspect(model_file: str, terminal: Terminal, *, top: int = 15) -> None:
     for word in words:
         terminal.say(word)
     for picture in bars:
-        terminal.say()
-        for line in draw(picture, top):
-            terminal.say(line)
+        terminal.say("\n".join(["", *draw(picture, top)]))
     model, paths = pipeline[-1], path_of(pipeline[-1])
     for k, points in enumerate(paths):
-        terminal.say()
         name = f" for {model.classes_[k]}" if len(paths) > 1 else ""
-        terminal.say(f"nats lost per observation by the model of each size{name}")
+        terminal.say(f"\nnats lost per observation by the model of each size{name}")
         terminal.say(_sizes(points, chosen=model.posteriors_[k].mean.size))
     terminal.finish(
         {

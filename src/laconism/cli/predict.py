@@ -49,7 +49,9 @@ def predict(
     """
     out = None if predictions == "-" else predictions
     if out is not None:
-        _check_format(out)
+        suffix = Path(out).suffix.lower()
+        if suffix in (".xls", ".xlsx", ".ods", ".json", ".html", ".skops"):
+            raise UserError(f"Predictions are written as CSV, TSV or Parquet, not as {suffix[1:]}.")
         check_writable(out, model_file, path)
     pipeline = load_pipeline(model_file)
     numbers, categories = columns_of(pipeline[0])
@@ -90,13 +92,6 @@ def _predictions(pipeline: Any, rows: Any, target: str) -> Any:
         return pd.DataFrame({target: label, **columns})
     mean, std = estimator.predict_dist(X)
     return pd.DataFrame({target: mean, f"std({target})": std})
-
-
-def _check_format(out: str) -> None:
-    """Raise unless the file name has the extension of a table format."""
-    suffix = Path(out).suffix.lower()
-    if suffix in (".xls", ".xlsx", ".ods", ".json", ".html", ".skops"):
-        raise UserError(f"Predictions are written as CSV, TSV or Parquet, not as {suffix[1:]}.")
 
 
 def _write(table: Any, out: str | None) -> None:

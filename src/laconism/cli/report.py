@@ -13,10 +13,10 @@ from scipy.stats import norm
 
 from ..interop.persistence import write_whole
 from . import figures
-from .compare import Result
+from .compare import Result, Validation, compare
 from .console import Terminal, several
 from .data import Data, Source
-from .evaluate import advise, as_records, cells, cross_validate, headers
+from .evaluate import advise, as_records, cells, headers
 from .files import check_writable
 from .fit import fit_pipeline
 from .inspect import Bars, describe, path_of, pictures, show
@@ -26,32 +26,30 @@ from .models import Choice, sample_rows
 def report(
     source: Source,
     choice: Choice,
+    validation: Validation,
     terminal: Terminal,
     *,
     page: str = "report.html",
-    folds: int = 5,
-    models: str | None = None,
-    max_rows: int | None = None,
 ) -> None:
     """Write a page about a model and its rivals.
 
     Errors, calibration, what was kept and how the fit went, in one file that needs no network.
     """
     check_writable(page, source.path)
-    seed = choice.seed
-    data, results = cross_validate(source, terminal, folds, models, max_rows, seed, own=choice)
+    data, results = compare(source, validation, terminal, choice.seed, own=choice)
     mine = results[0]
-    rows = sample_rows(len(data.y), mine.contender.max_rows(max_rows), data.y, data.task, seed)
+    most = mine.contender.max_rows(validation.max_rows)
+    rows = sample_rows(len(data.y), most, data.y, data.task, choice.seed)
     pipeline = fit_pipeline(data, choice.make(data.task), rows, source.target, terminal)
-    shuffled = importance(data, mine, terminal, seed)
+    shuffled = importance(data, mine, terminal, choice.seed)
     advice = advise(results, data.task)
     text = Template(files(__package__).joinpath("page.html").read_text(encoding="utf-8")).substitute(
         generator="laconism",
         title=escape(f"{source.target} in {source.name}"),
         subtitle=escape(
             f"{several(len(data.y), 'row')}, {several(len(data.plan.used), 'column')} used; {data.task} "
-            f"with {type(pipeline[-1]).__name__}, {folds}-fold cross-validation. Errors are of rows "
-            "that the models had not seen."
+            f"with {type(pipeline[-1]).__name__}, {validation.folds}-fold cross-validation. Errors are "
+            "of rows that the models had not seen."
         ),
         cards=_cards(mine, pipeline, data),
         advice=escape(advice),
