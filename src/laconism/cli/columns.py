@@ -68,10 +68,10 @@ def plan_columns(
         numeric = _as_numbers(column)
         if as_grid and numeric is None:
             raise UserError(f"A grid needs numbers in every column, but {name} has text.")
-        distinct = column.nunique() if numeric is None else 0
-        reason = "" if as_grid else _emptiness(column if numeric is None else numeric)
+        distinct = (column if numeric is None else numeric).nunique()
+        reason = "" if as_grid or distinct > 1 else "constant" if distinct else "all missing"
         if not (reason or as_grid or name in keep):
-            reason = _uselessness(name, column, distinct)
+            reason = _uselessness(name, column, 0 if numeric is not None else distinct)
         if reason:
             plan.left_out[name] = reason
         elif numeric is not None:
@@ -146,7 +146,8 @@ def _as_numbers(column: Any) -> Any:
     if time_of(column):
         return None
     known = column.dropna()
-    numbers = pd.to_numeric(known.astype(object).map(_truth), errors="coerce")
+    plain = known.astype(object).map(lambda v: float(v) if isinstance(v, bool | np.bool_) else v)
+    numbers = pd.to_numeric(plain, errors="coerce")
     good = numbers.notna()
     if not len(known) or good.all():
         return numbers.reindex(column.index)
@@ -158,15 +159,6 @@ def _as_numbers(column: Any) -> Any:
             f"numbers; correct it, or call it missing with --missing {text!r}."
         )
     return None
-
-
-def _truth(value: Any) -> Any:
-    return float(value) if isinstance(value, bool | np.bool_) else value
-
-
-def _emptiness(values: Any) -> str:
-    """Return why a column has no information, or an empty string."""
-    return ("all missing", "constant", "")[min(values.nunique(), 2)]
 
 
 def _uselessness(name: str, column: Any, distinct: int) -> str:
@@ -229,7 +221,8 @@ def tidy(table: Any, numbers: Sequence[str], categories: Sequence[str]) -> Any:
             raise UserError(f"Column {name} {what} in row {row}; correct it or leave it empty.")
         columns[name] = array
     for name in categories:
-        columns[name] = table[name].astype(object).map(_as_text, na_action="ignore")
+        texts = table[name].astype(object).map(_as_text, na_action="ignore")
+        columns[name] = texts.where(table[name].notna(), np.nan)
     return pd.DataFrame(columns, index=table.index).astype(dict.fromkeys(categories, object))
 
 

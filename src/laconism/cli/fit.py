@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import Any
 
 from .console import Terminal
@@ -20,13 +21,10 @@ def fit_pipeline(data: Data, estimator: Any, rows: Any, target: str, terminal: T
 
     check_size(estimator, len(rows), len(data.plan.used))
     pipeline = make_pipeline(data.plan, estimator)
-    if terminal.silent:
+    with nullcontext() if terminal.silent else ProgressBar(terminal.err) as bar:
+        estimator.set_params(callbacks=bar)
         pipeline.fit(*data.at(rows))
-    else:
-        with ProgressBar(terminal.err) as bar:
-            estimator.set_params(callbacks=bar)
-            pipeline.fit(*data.at(rows))
-        estimator.set_params(callbacks=None)
+    estimator.set_params(callbacks=None)
     kept = rows[estimator.relevance_] if hasattr(estimator, "dual_coef_") else rows[:0]
     pipeline.table_ = {
         "target": target,

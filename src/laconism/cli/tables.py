@@ -63,7 +63,9 @@ def _read_text(
     import pandas as pd
 
     encoding = encoding_of(raw, name, terminal)
-    lines = _first_lines(raw, encoding)
+    # The first lines completely; the line of names may be very long.
+    start = itertools.islice(io.TextIOWrapper(io.BytesIO(raw), encoding), 20)
+    lines = [line.rstrip("\n") for line in start]
     if not any(line.strip() for line in lines):
         raise UserError(f"{name} is empty.")  # except for a byte order mark
     delimiter, above = _layout(lines, name)
@@ -115,12 +117,7 @@ def _read_text(
 
 def _trimmed(table: Any, missing: Sequence[str]) -> Any:
     """Return the table without blanks around its texts: ``"no "`` and ``"no"`` are one class."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    for column in table.columns:
-        texts = table[column]
-        if is_numeric_dtype(texts) or is_bool_dtype(texts):
-            continue
+    for column, texts in table.select_dtypes(exclude=["number", "bool"]).items():
         if any(isinstance(cell, str) and cell != cell.strip() for cell in texts.unique()):
             trimmed = texts.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
             table[column] = trimmed.mask(trimmed.isin(list(missing)))
@@ -131,23 +128,16 @@ def _with_numerals(
     table: Any, name: str, terminal: Terminal, text: Sequence[str], most_notes: int = 5
 ) -> Any:
     """Return the table with numbers for columns that are written like 1,234.50 or €3.20."""
-    from pandas.api.types import is_numeric_dtype
-
-    found = {}
-    for column in table.columns:
-        if column not in text and not is_numeric_dtype(table[column]):
-            numbers = read_numerals(table[column])
-            if numbers is not None:
-                found[column] = numbers
+    written = table.select_dtypes(exclude=["number", "bool"]).drop(columns=text, errors="ignore")
+    read = {column: read_numerals(texts) for column, texts in written.items()}
+    found = {column: numbers for column, numbers in read.items() if numbers is not None}
     for column in list(found)[:most_notes]:
         first = found[column].first_valid_index()
         example, number = str(table[column][first]), found[column][first]
         terminal.note(f"{name}: {column} was read as numbers, {example!r} as {number:g}.")
     if len(found) > most_notes:
         terminal.note(f"{name}: read as numbers as well: {listed(list(found)[most_notes:])}.")
-    for column, numbers in found.items():
-        table[column] = numbers
-    return table
+    return table.assign(**found)
 
 
 def read_numerals(column: Any) -> Any:
@@ -185,12 +175,6 @@ def read_numerals(column: Any) -> Any:
 
 
 # ---- names, delimiter and layout from the first lines ------------------------------------------
-
-
-def _first_lines(raw: bytes, encoding: str, count: int = 20) -> list[str]:
-    """Return the first lines completely; the line of names may be very long."""
-    text = io.TextIOWrapper(io.BytesIO(raw), encoding)
-    return [line.rstrip("\n") for line in itertools.islice(text, count)]
 
 
 def _layout(lines: Sequence[str], name: str) -> tuple[str, int]:
