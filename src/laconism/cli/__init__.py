@@ -1,11 +1,11 @@
 """The ``laconism`` command: fit, predict, inspect, evaluate and report from the shell.
 
 ``app`` has the commands and their options; each command is the function and the module of its name:
-``fit``, ``predict``, ``inspect``, ``evaluate``, ``report``. A table is read by ``files`` (bytes, also
-whether an output can be written), ``tables`` (rows and columns), ``columns`` (the kind of each column)
-and ``data`` (features and target). ``models`` makes our estimators, ``rivals`` those of scikit-learn,
-``compare`` cross-validates them. ``figures`` draws the figures of a report, ``console`` writes to the
-terminal.
+``fit``, ``predict``, ``inspect``, ``evaluate``, ``report``. A table is read by ``raw`` (bytes),
+``numerals`` (numbers in local notations), ``tables`` (rows and columns), ``columns`` (the kind of each
+column) and ``data`` (features and target). ``models`` makes our estimators, ``rivals`` those of
+scikit-learn, ``compare`` cross-validates them. ``figures`` draws the figures of a report, ``console``
+writes to the terminal and checks output paths.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Output of the commands: results to stdout; notes, progress and errors to stderr."""
+"""Output of the commands: results to stdout or a file; notes, progress and errors to stderr."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import json
 import math
 import os
 import sys
+import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,6 +115,29 @@ def _console(**where: Any) -> Any:
             raise BrokenPipeError  # for ``guard``; by itself it would end the process as a failure
 
     return Plain(highlight=False, emoji=False, **where)
+
+
+def check_writable(out: str, *inputs: str) -> None:
+    """Raise before the work begins if a file cannot be written, or is one of those that are read."""
+    if out in ("", "-"):
+        raise UserError(f"--out needs the name of a file, got {out!r}.")
+    path = Path(out)
+    folder = path.parent
+    if not folder.is_dir():
+        raise UserError(f"{folder} is not a folder, so {out} cannot be written.")
+    if path.is_dir():
+        raise UserError(f"{out} is a folder; name a file in it.")
+    for name in inputs:
+        if path.exists() and Path(name).exists() and os.path.samefile(path, name):
+            raise UserError(f"--out {out} would overwrite {name}, which is read; name another file.")
+    if path.exists() and not path.is_file():
+        return  # a pipe or a device, whose folder does not matter
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise UserError(
+            f"The folder {folder.resolve()} cannot be written to: {error.strerror}."
+        ) from None
 
 
 def sentence(error: BaseException) -> str:

@@ -6,9 +6,8 @@ import time
 from contextlib import nullcontext
 from typing import Any
 
-from .console import Terminal
+from .console import Terminal, check_writable
 from .data import Data, Source, read_data
-from .files import check_writable
 from .models import Choice, check_size, make_pipeline, sample_rows
 
 # Default maximum of training rows for a model with kernels.

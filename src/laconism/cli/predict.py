@@ -12,8 +12,7 @@ import numpy as np
 
 from ..interop.persistence import load, write_whole
 from .columns import columns_of, say_unknown, tidy
-from .console import Terminal, UserError, listed, several
-from .files import check_writable
+from .console import Terminal, UserError, check_writable, listed, several
 from .tables import read_table
 
 

@@ -14,10 +14,9 @@ from scipy.stats import norm
 from ..interop.persistence import write_whole
 from . import figures
 from .compare import Result, Validation, compare
-from .console import Terminal, several
+from .console import Terminal, check_writable, several
 from .data import Data, Source
 from .evaluate import advise, as_records, cells, headers
-from .files import check_writable
 from .fit import fit_pipeline
 from .inspect import Bars, describe, path_of, pictures, show
 from .models import Choice, sample_rows
@@ -77,11 +76,12 @@ def importance(
     lost = []
     with terminal.progress("shuffling", total=len(names)) as step:
         for name in names:
-            mixed = [
-                _nats(model, table.assign(**{name: rng.permutation(table[name].to_numpy())}), y)
-                for model, table, y in folds
-            ]
-            lost.append((name, float(np.mean(mixed) - before)))
+            after = []
+            for model, table, y in folds:
+                mixed = table.copy()
+                mixed[name] = rng.permutation(table[name].to_numpy())
+                after.append(_nats(model, mixed, y))
+            lost.append((name, float(np.mean(after) - before)))
             step(name)
     return Bars("nats per row lost on unseen rows when a column is shuffled", lost)
 

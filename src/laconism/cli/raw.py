@@ -1,4 +1,4 @@
-"""Files: decompression, encoding and type of what is read, and whether the output can be written."""
+"""The bytes of a table: decompression, encoding, and detection of other file types."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import gzip
 import io
 import json
 import lzma
-import os
 import sys
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -102,26 +100,3 @@ def encoding_of(raw: bytes, name: str, terminal: Terminal) -> str:
         terminal.note(f"{name} is not UTF-8; it was read as Windows-1252.")
         return "cp1252"
     return encoding
-
-
-def check_writable(out: str, *inputs: str) -> None:
-    """Raise before the work begins if a file cannot be written, or is one of those that are read."""
-    if out in ("", "-"):
-        raise UserError(f"--out needs the name of a file, got {out!r}.")
-    path = Path(out)
-    folder = path.parent
-    if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder, so {out} cannot be written.")
-    if path.is_dir():
-        raise UserError(f"{out} is a folder; name a file in it.")
-    for name in inputs:
-        if path.exists() and Path(name).exists() and os.path.samefile(path, name):
-            raise UserError(f"--out {out} would overwrite {name}, which is read; name another file.")
-    if path.exists() and not path.is_file():
-        return  # a pipe or a device, whose folder does not matter
-    try:
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise UserError(
-            f"The folder {folder.resolve()} cannot be written to: {error.strerror}."
-        ) from None
