@@ -60,17 +60,17 @@ class Contender:
 
 def contenders(task: str, keys: Sequence[str], seed: int, own: Choice | None = None) -> list[Contender]:
     """Return the models to compare, of those in ``NAMES``; first ``own``, the model of a report."""
-    choices = {key: Choice(key) for key in MODELS}
+    choices = [Choice(key) for key in MODELS]
     if own is not None:
-        choices = {own.model: own} | choices | {own.model: own}
+        choices = [own, *(choice for choice in choices if choice.model != own.model)]
         keys = (*keys, own.model)
     ours = []
-    for key, choice in choices.items():
+    for choice in choices:
         make = partial(choice.make, task)
         ours.append(
             Contender(
-                key,
-                "laconism" if key == "auto" else f"laconism {key}",
+                choice.model,
+                "laconism" if choice.model == "auto" else f"laconism {choice.model}",
                 make,
                 "features" if getattr(make(), "kernel", None) is None else "kernels",
                 ours=True,
