@@ -52,27 +52,28 @@ class ARDEvidence:
 
     def value(self, theta: Array, ratio: float) -> tuple[float, Array, float]:
         """Return the log evidence and its gradients in the weights and in the logarithm of the ratio."""
-        search, half = self.search, np.sqrt(self.search.weight)
+        search, rows = self.search, self.search.rows
+        half = np.sqrt(rows.weight)
         kernel: Any = search.features.family.kernel_at(self.width, theta)
-        S = ratio * np.asarray(kernel(search.X, search.X), dtype=np.float64)
+        S = ratio * np.asarray(kernel(rows.X, rows.X), dtype=np.float64)
         B = half[:, None] * S * half
         B.flat[:: half.size + 1] += 1.0
-        factor, free = Factor(B), float(search.weight.sum())
+        factor, free = Factor(B), rows.total
         root = factor.inverse_root
         P, log_det = root.T @ root, factor.log_det
-        if search.intercept:
+        if rows.intercept:
             pull = P @ half
             total = float(half @ pull)
             P -= np.outer(pull, pull / total)
             log_det, free = log_det + np.log(total), free - 1
-        y = search.targets[0]
-        if search.intercept:  # P removes any constant, but a large one would cost digits
-            y = y - np.average(y, weights=search.weight)
+        y = rows.targets[0]
+        if rows.intercept:  # P removes any constant, but a large one would cost digits
+            y = y - np.average(y, weights=rows.weight)
         t = half * y
         pull = P @ t
         left = max(float(t @ pull), np.finfo(float).tiny)
         W = 0.5 * half[:, None] * ((free / left) * np.outer(pull, pull) - P) * half
-        slopes = kernel.gradient(search.X, search.X, ratio * W) / self._units()
+        slopes = kernel.gradient(rows.X, rows.X, ratio * W) / self._units()
         return -0.5 * (log_det + free * np.log(left)), slopes, float(np.vdot(W, S))
 
     def _units(self) -> Array:

@@ -1,93 +1,22 @@
-"""A candidate of the flagship: a kernel family, or the features themselves, fitted and projected."""
+"""The candidates of a fit, in the order in which they are compared."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
-
-from ..design import Built
-from ..linalg import as_dense
-from ..model.tasks import FitData
-from .build_path import PathBuilder
-from .choice import Choice
-from .hyperparameters import choose
-from .paths import PathScore, build_paths
-from .references import fit_references
-from .settings import Settings
-from .tasks import ProjectionTask
+from ..judging.ablate import is_on
+from .candidate import Candidate, Fits
+from .feature_candidates import feature_candidates
+from .heavy_tails import HeavyTails
+from .kernel_candidates import kernel_candidates
 
 
-@dataclass(frozen=True)
-class FittedCandidate:
-    """The paths of all outputs, with the hyper-parameters and columns behind them."""
+def candidates_for(fits: Fits) -> list[Candidate]:
+    """Return the candidates for rows of this shape; an earlier one stays unless a later one wins.
 
-    kernel: Any  # as given by the user; None for the features themselves
-    choice: Choice
-    built: Built
-    paths: list[Any]  # a Path for each group of outputs that share their columns
-    tolerance: float
-    price: float
-
-    def with_note(self, note: str) -> Self:
-        """Return the candidate with a sentence added to its status."""
-        return replace(self, built=self.built._replace(note=self.built.note + note))
-
-    @property
-    def references(self) -> list[Any]:
-        """The references of all outputs."""
-        return [reference for path in self.paths for reference in path.references]
-
-
-def fit_candidate(
-    kernel: Any,
-    data: FitData,
-    settings: Settings,
-    task: ProjectionTask,
-    sparse_fits: Sequence[Any],
-    *,
-    leave_whole_rows: bool,
-) -> FittedCandidate:
-    """Choose hyper-parameters, fit references, and project them.
-
-    Parameters
-    ----------
-    kernel : None, str, Kernel or callable
-        As given by the user; ``None`` for the features themselves.
-    data : FitData
-        Distinct rows.
-    settings : Settings
-    task : ProjectionTask
-    sparse_fits : sequence of callables
-        The fits under sparse priors, which are candidates on wide data.
-    leave_whole_rows : bool
-        Whether a row with a weight above one is left out as a whole.
+    If features outnumber rows, they come first: few kernels that agree with their reference at the rows
+    may differ from it between them.
     """
-    intercept, weight, targets = settings.fit_intercept, data.weight, data.targets
-    tolerance, price = settings.tolerance_and_price(kernel)
-    X = data.X if kernel is not None else as_dense(data.X)
-    choice = choose(
-        settings.reference_features(kernel, X, weight),
-        data._replace(X=X),
-        intercept=intercept,
-        weigh=settings.weigh_features,
-        leave_whole_rows=leave_whole_rows,
-        any_kernel=settings.any_kernel,
-    )
-    fitted = fit_references(
-        choice,
-        data,
-        X,
-        intercept=intercept,
-        max_rank=settings.max_rank,
-        leave_whole_rows=leave_whole_rows,
-        n_jobs=settings.n_jobs,
-    )
-    pairs = zip(fitted.references, fitted.problems, strict=True)
-    fitted = replace(fitted, references=[task.calibrate(*pair) for pair in pairs])
-    coupling = task.couple(fitted.references, targets, weight)
-    builder = PathBuilder(task, settings.max_columns, tolerance, coupling, intercept)
-    paths = build_paths(builder, fitted, sparse_fits, settings.n_jobs)
-    score = PathScore(task, targets, weight, tolerance, price)
-    best = score.best_prior(paths, any_size=settings.tolerance is None)
-    return FittedCandidate(kernel, choice, fitted.built, best, tolerance, price)
+    settings, (n, p) = fits.settings, fits.rows.X.shape
+    kernels = kernel_candidates(fits) if settings.kernel is not None else []
+    features = feature_candidates(fits) if settings.kernel is None or settings.any_kernel else []
+    ordered = [*features, *kernels] if p > n else [*kernels, *features]
+    return [*ordered, HeavyTails()] if settings.any_noise and is_on("heavy_tails") else ordered

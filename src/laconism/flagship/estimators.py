@@ -11,7 +11,7 @@ from ..model.tasks import FitData, Labels, Values
 from .fit import fit_laconic
 from .path_model import PathModel
 from .settings import Settings
-from .sparse_prior import sparse_fits
+from .sparse_prior import SPARSE_FITS
 from .tasks import REFERENCE_NOISES
 
 
@@ -34,10 +34,9 @@ class LaconicModel(PathModel):
         }
 
     def _fit_rows(self, data: FitData) -> None:
-        """Fit every candidate and publish the winner."""
+        """Choose a candidate and publish its projection."""
         began = time.perf_counter()
-        found = fit_laconic(Settings.of(self), data, sparse_fits)
-        self._publish_fit(found.winner, found.coupling, found.rows, began)
+        self._publish_fit(fit_laconic(Settings.of(self), data, SPARSE_FITS), began)
 
 
 class LaconicClassifier(BinaryPredictions, LaconicModel):

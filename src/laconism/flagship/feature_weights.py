@@ -1,82 +1,68 @@
-"""Feature weights: learnt from the slopes of a latent, and judged on other rows."""
+"""Feature weights, learnt from the slopes of a latent or by the evidence, and left-out predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from .._protocols import Array, Likelihood
+from .._protocols import Array, Index
+from ..judging.ablate import is_on
+from ..judging.folds import balanced_folds
+from ..judging.left_out import cross_validated
+from ..linalg import as_dense
 from .ard import evidence_feature_weights, has_evidence
-from .rules import FEATURE_WEIGHTS, FEATURE_WEIGHTS_FIRST_HALF
+from .reference import Latent
 from .score_grid import GridPoint
-from .search import CrossFit, HyperparameterSearch
-from .wide import is_wide
+from .search import HyperparameterSearch
 
-# With fewer rows the gain of feature weights is too uncertain.
-_MIN_ROWS_FOR_FEATURE_WEIGHTS = 100
-
-
-def maximise_evidence(
-    targets: Sequence[Array], likelihood: Likelihood, n_rows: int, n_features: int
-) -> bool:
-    """Whether feature weights maximise the evidence: it has a closed form, and rows are enough."""
-    return has_evidence(targets, likelihood) and not is_wide(n_rows, n_features)
+# Feature weights of each part of the rows are learnt on the others.
+_N_PARTS = 3
 
 
-def gradient_feature_weights(search: HyperparameterSearch, point: GridPoint, unit: Array) -> Array:
-    r"""Return feature weights from the slopes of the latents, on average one.
+def learn_feature_weights(search: HyperparameterSearch, point: GridPoint) -> Array:
+    r"""Return feature weights, on average one, from the best model with equal weights.
 
     :math:`\theta_j \propto \sum_i (\partial f/\partial x_j)^2(x_i)`, in the units of the features: one
-    step of a recursive feature machine [R24]_. In a regression with enough rows, evidence maximisation
-    starts from them.
+    step of a recursive feature machine [R24]_. Where the evidence has a closed form, its maximisation
+    (automatic relevance determination) starts from them.
 
     References
     ----------
     .. [R24] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin, Mechanism for feature learning in
        neural networks and backpropagation-free machine learning models, Science 383 (2024).
     """
-    varies, energy = unit > 0, search.gradient_energy(point) * unit
+    family: Any = search.features.family
+    varies, energy = family.unit > 0, search.gradient_energy(point) * family.unit
     theta = np.asarray(energy / energy[varies].mean()) if energy.any() else varies.astype(float)
-    return evidence_feature_weights(search, point, theta) if search.evidence_weights else theta
+    by_evidence = has_evidence(search.rows.targets, search.rows.likelihood) and is_on("evidence_weights")
+    return evidence_feature_weights(search, point, theta) if by_evidence else theta
 
 
-def cross_fit_feature_weights(
-    search: HyperparameterSearch, point: GridPoint, unit: Array
-) -> CrossFit | None:
-    """Return two halves of the rows, each under the feature weights of the other, if those clearly help.
+def with_feature_weights(
+    search: HyperparameterSearch, point: GridPoint
+) -> tuple[HyperparameterSearch, GridPoint]:
+    """Return the search with feature weights learnt at a point, and its best point."""
+    weighed = search.with_feature_weights(learn_feature_weights(search, point))
+    return weighed, weighed.coordinate_ascent(point)
 
-    Weights learnt on one half (:func:`gradient_feature_weights`) must clearly improve the leave-one-out
-    log density of the other half.
 
-    Parameters
-    ----------
-    search : HyperparameterSearch
-        The search with equal feature weights.
-    point : (int, int)
-        Its best point.
-    unit : ndarray of shape (p,)
-        The squared unit of each feature, zero for one that does not vary.
+def cross_fit(search: HyperparameterSearch, point: GridPoint, best: GridPoint) -> Array:
+    """Return left-out latents, mean and variance of each output, under feature weights.
+
+    The leave-one-out formula does not hold for rows that were used to learn the weights. So weights,
+    width and precision are learnt on the other parts of the rows, and the formula is applied to the rows
+    of the part under these. ``search`` and ``point`` are those with equal weights; ``best`` is the best
+    point under the weights of all rows.
     """
-    n_rows = search.X.shape[0]
-    if n_rows < _MIN_ROWS_FOR_FEATURE_WEIGHTS or (unit > 0).sum() < 2:
-        return None
-    # The best width of half the rows is close to that of all.
-    halves = [search.on_rows(np.arange(first, n_rows, 2)).at_fixed_width() for first in (0, 1)]
-    best = [half.coordinate_ascent(point) for half in halves]
-    gains, crossed = np.zeros(0), []
-    for k, half in enumerate(halves):
-        other = half.with_feature_weights(gradient_feature_weights(halves[1 - k], best[1 - k], unit))
-        if search.evidence_weights:  # many weights may be zero, which changes the best width
-            other = replace(other, widths=search.widths)
-        there = other.coordinate_ascent(best[k])
-        gain = other.left_out_log_density(there) - half.left_out_log_density(best[k])
-        gains = np.append(gains, half.weight * gain)
-        crossed.append(other)
-        # Weights that maximise the evidence are judged by both halves together.
-        first_half = search.evidence_weights and k == 0
-        rule = FEATURE_WEIGHTS_FIRST_HALF if first_half else FEATURE_WEIGHTS
-        if not rule.prefers(gains, np.ones_like(gains)):
-            return None
-    return CrossFit(crossed, search.widths)
+    rows = search.rows
+
+    def predict_without(stay: Index, out: Index) -> list[Latent]:
+        part = HyperparameterSearch.of(search.features, rows.on(stay))
+        weighed = part.with_feature_weights(learn_feature_weights(part, point))
+        modes = search.with_feature_weights(weighed.theta).modes(weighed.refine(best))
+        return [(mode.left_out[0][out], mode.left_out[1][out]) for mode in modes]
+
+    targets = np.unique(np.stack(rows.targets), axis=1, return_inverse=True)[1].astype(float)
+    folds = balanced_folds(as_dense(rows.X), targets, _N_PARTS)
+    return cross_validated(folds, rows.weight.size, predict_without, (len(rows.targets), 2))

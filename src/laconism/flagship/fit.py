@@ -1,21 +1,32 @@
-"""The fit of a flagship, from validated rows to the winner that is published."""
+"""The fit of a flagship, from validated rows to the paths that are published."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import TYPE_CHECKING
 
-from .._protocols import Index, Likelihood
-from ..model.tasks import FitData
-from .candidates import FittedCandidate, fit_candidate
-from .heavy_tails import try_heavy_tails
-from .paths import PathScore
-from .rows import merged
-from .rules import KERNEL_OR_FEATURES
-from .settings import Settings
-from .sparse_reference import SparseFit
-from .tasks import LabelProjection, ProjectionTask, projection_task
+from ..judging.compare import choose
+from .build_path import build_paths
+from .candidate import Fits
+from .candidates import candidates_for
+from .heavy_tails import has_heavy_tails
+from .kernel_candidates import fit_on_all_rows
+from .rows import TrainingRows
+from .rules import FAMILY_RULE, SIZE_RULE
+from .tasks import projection_task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._protocols import Index
+    from ..judging.compare import Trial
+    from ..model.tasks import FitData
+    from .candidate import FittedCandidate
+    from .path import Path
+    from .settings import Settings
+    from .sparse_features import SparseFit
+
+_TRY_STUDENT = " A few targets have much larger errors than the others: try likelihood='student'."
 
 
 @dataclass(frozen=True)
@@ -23,51 +34,34 @@ class Published:
     """The result of a fit, for the estimator to publish."""
 
     winner: FittedCandidate
+    trials: list[Trial]
+    paths: list[Path]
+    tolerance: float  # nats per row
     coupling: float  # of several classes
-    rows: Index  # the rows that remain when duplicates are merged
+    kept: Index  # the rows that remain when duplicates are merged
+    note: str  # for status_
 
 
 def fit_laconic(
-    settings: Settings, data: FitData, sparse_fits: Callable[..., Sequence[SparseFit]]
+    settings: Settings, data: FitData, sparse_fits: Sequence[tuple[str, SparseFit]]
 ) -> Published:
-    """Merge duplicates, fit every candidate, and select one by its left-out log density.
+    """Merge duplicates, choose a candidate by its left-out log density, and project its references.
 
-    Parameters
-    ----------
-    settings : Settings
-    data : FitData
-        Validated rows.
-    sparse_fits : callable
-        Returns the fits under sparse priors, for labels or for values.
+    ``sparse_fits`` are the fits under sparse priors, by name.
     """
-    data, rows, leave_whole_rows = merged(data)
-    task = projection_task(data)
-    weight = task.row_weights(data.weight, leave_whole_rows=leave_whole_rows)
-    data = data._replace(weight=weight)
-    sparse = sparse_fits(labels=isinstance(task, LabelProjection))
-
-    def best_under(noise: Likelihood) -> FittedCandidate:
-        under = data._replace(likelihood=noise)
-        candidates = [
-            fit_candidate(kernel, under, settings, task, sparse, leave_whole_rows=leave_whole_rows)
-            for kernel in settings.kernels(*data.X.shape)
-        ]
-        return _best(candidates, under, task)
-
-    winner = best_under(data.likelihood)
-    winner = try_heavy_tails(winner, best_under, data, task, any_noise=settings.any_noise)
-    coupling = task.couple(winner.references, data.targets, weight)
-    return Published(winner, coupling, rows)
-
-
-def _best(candidates: Sequence[FittedCandidate], data: FitData, task: ProjectionTask) -> FittedCandidate:
-    """Return the first candidate, unless a later one predicts left-out rows clearly better."""
-    champion, *challengers = candidates
-    score = partial(PathScore, task, data.targets, data.weight)
-    for challenger in challengers:
-        before, after = (
-            score(each.tolerance, each.price).log_density(each.paths) for each in (champion, challenger)
-        )
-        if KERNEL_OR_FEATURES.prefers(after - before, data.weight):
-            champion = challenger
-    return champion
+    rows, kept = TrainingRows.of(data, projection_task(data), intercept=settings.fit_intercept)
+    fits = Fits(rows.searched(), settings, sparse_fits)
+    winner, trials = choose(
+        candidates_for(fits),
+        lambda candidate, champion: candidate.fit(fits, champion),
+        FAMILY_RULE,
+        fits.rows.weight,
+    )
+    note = _TRY_STUDENT if not settings.any_noise and has_heavy_tails(winner) else ""
+    if fits.rows is not rows:
+        winner = fit_on_all_rows(winner, Fits(rows, settings))
+    references = winner.fitted.references
+    coupling = rows.task.couple(references, rows.targets, rows.weight)
+    tolerance = settings.tolerance or SIZE_RULE.nats / rows.total
+    paths = build_paths(winner, coupling, tolerance, settings.max_columns, settings.n_jobs)
+    return Published(winner, trials, paths, tolerance, coupling, kept, note)

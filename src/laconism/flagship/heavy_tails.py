@@ -1,66 +1,45 @@
-"""Student's noise instead of Gaussian noise, if that is clearly better."""
+"""The candidate with Student's noise, for a regression whose residuals have heavy tails."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .._protocols import Array, Likelihood
 from ..likelihoods import Binary, Gaussian, Student
-from ..model.tasks import FitData
-from .reference import Reference
-from .rules import HEAVY_TAILS, OUTLIER_NATS_PER_ROW
-from .tasks import NOISE_FLOOR_FRACTION, ProjectionTask
-
-_TRY_STUDENT = " A few targets have much larger errors than the others: try likelihood='student'."
+from .candidate import Fits, FittedCandidate
+from .rules import FAMILY_RULE
+from .tasks import NOISE_FLOOR_FRACTION
 
 
-def heavy_tail_gain(reference: Reference, y: Array, weight: Array) -> float:
-    """Return the gain in nats of Student's noise over Gaussian noise on leave-one-out residuals.
+@dataclass(frozen=True)
+class HeavyTails:
+    """The best candidate so far under Student's noise."""
+
+    name: str = "student noise"
+
+    def fit(self, fits: Fits, champion: FittedCandidate | None) -> FittedCandidate | None:
+        """Fit the champion again, if its leave-one-out residuals have heavy tails."""
+        if champion is None or not has_heavy_tails(champion):
+            return None
+        noise = Student(floor=NOISE_FLOOR_FRACTION)
+        rows = replace(fits.rows, likelihood=noise)
+        return champion.candidate.fit(Fits(rows, fits.settings, fits.sparse_fits), None)
+
+
+def has_heavy_tails(champion: FittedCandidate) -> bool:
+    """Whether Student's noise explains the left-out residuals of a regression clearly better.
 
     Residuals are in units of their predicted standard deviations, so that only their tails matter.
     """
+    reference, rows = champion.fitted.references[0], champion.fitted.rows
     noise: Any = reference.likelihood
-    zero = np.zeros_like(y)
+    if isinstance(noise, Binary | Student):
+        return False
+    y, zero = rows.targets[0], np.zeros_like(rows.weight)
     u = (y - reference.left_out_m) / np.sqrt(reference.left_out_v + noise.variance)
-    heavy, light = (kind().refit(u, zero, weight, 0).log_prob(u, zero) for kind in (Student, Gaussian))
-    return float(weight @ (heavy - light))
-
-
-def try_heavy_tails(
-    winner: Any,
-    fit: Callable[[Likelihood], Any],
-    data: FitData,
-    task: ProjectionTask,
-    *,
-    any_noise: bool,
-) -> Any:
-    """Return the candidate under Student's noise if that is clearly better, or the winner.
-
-    Parameters
-    ----------
-    winner : FittedCandidate
-        The best candidate under the given noise.
-    fit : callable
-        Returns the best candidate under another noise.
-    data : FitData
-    task : ProjectionTask
-    any_noise : bool
-        Whether the fit chooses the noise; otherwise ``status_`` reports outliers.
-    """
-    if isinstance(data.likelihood, Binary | Student):
-        return winner
-    targets, weight = data.targets, data.weight
-    gain = heavy_tail_gain(winner.references[0], targets[0], weight)
-    if not HEAVY_TAILS.prefers_total(gain):
-        return winner
-    if not any_noise:
-        outliers = gain > OUTLIER_NATS_PER_ROW * float(weight.sum())
-        return winner.with_note(_TRY_STUDENT) if outliers else winner
-    other = fit(Student(floor=NOISE_FLOOR_FRACTION))
-    before, after = (
-        task.left_out_log_density(each.references, targets, 0.0) for each in (winner, other)
+    heavy, light = (
+        kind().refit(u, zero, rows.weight, 0).log_prob(u, zero) for kind in (Student, Gaussian)
     )
-    return other if HEAVY_TAILS.prefers(after - before, weight) else winner
+    return FAMILY_RULE.prefers(heavy - light, rows.weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -169,38 +170,39 @@ class ReferenceFeatures:
 
     family: KernelFamily | None  # None for the features themselves
     max_rank: int
+    moments: bool = False  # whether labels are fitted by moment matching
 
-    def map_on(
-        self, X: Any, weight: Array, width: float, theta: Array, weight_space_prior: bool
-    ) -> KernelMap | FeatureMap:
+    @cached_property
+    def weight_space_prior(self) -> bool:
+        """Whether the prior is that of weights on all kernels, since they are no covariance."""
+        return self.family is not None and not self.family.positive
+
+    def map_on(self, X: Any, weight: Array, width: float, theta: Array) -> KernelMap | FeatureMap:
         """Return the feature map learnt on these rows."""
         if self.family is None:
             return FeatureMap.of(X, weight)
         return KernelMap.of(
             self.basis(X, width, theta),
-            weight_space_prior=weight_space_prior,
+            weight_space_prior=self.weight_space_prior,
             rank_tol=_RANK_TOLERANCE,
             max_rank=self._rank,
         )
 
     def exact_map(
-        self, basis: Any, pivots: Index | None, X: Any, weight: Array, weight_space_prior: bool
+        self, basis: Any, pivots: Index | None, X: Any, weight: Array
     ) -> KernelMap | FeatureMap:
         """Return the feature map of a basis whose pivots are known."""
         if self.family is None:
             return FeatureMap.of(X, weight)
-        return KernelMap.of(basis, pivots, weight_space_prior=weight_space_prior)
+        return KernelMap.of(basis, pivots, weight_space_prior=self.weight_space_prior)
 
-    def columns(
-        self, X: Any, weight: Array, width: int, theta: Array, weight_space_prior: bool
-    ) -> Array:
+    def columns(self, X: Any, weight: Array, width: int, theta: Array) -> Array:
         """Return the features of these rows under the map learnt on them."""
-        if self.family is not None and not weight_space_prior:
+        if self.family is not None and not self.weight_space_prior:
             factors = self.basis(X, width, theta).factors(tol=_RANK_TOLERANCE, max_rank=self._rank)
             if factors is not None and factors.G.shape[1] == X.shape[0]:
                 return np.ascontiguousarray(factors.G.T, dtype=np.float64)
-        feature_map = self.map_on(X, weight, width, theta, weight_space_prior)
-        return np.ascontiguousarray(feature_map.columns(X))
+        return np.ascontiguousarray(self.map_on(X, weight, width, theta).columns(X))
 
     @property
     def _rank(self) -> int:

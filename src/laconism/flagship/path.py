@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,23 +13,21 @@ from ..model.callbacks import Reporter
 from ..model.far_variance import PriorResidualVariance
 from ..posterior import GaussianPosterior
 from ..solvers import Record
-from .reference import Latent, Reference
+from .reference import Reference
 
-# The default limit of columns where rows are few.
-_DEFAULT_MAX_COLUMNS = 64
-# With many rows there may be one column for this many rows, ...
-_ROWS_PER_COLUMN = 30
-# ... up to this many columns, which is also the limit for outputs that share their columns.
-_MAX_DEFAULT_COLUMNS = 200
+# Up to this many columns the path has a model of every size; larger ones grow by this fraction.
+_MAX_SINGLE_STEPS = 64
+_STEP_FRACTION = 0.05
 # The loss of a model is the mean over at most this many rows.
 _MAX_EVALUATION_ROWS = 5_000
 
 
-def default_max_columns(n_rows: int, n_outputs: int) -> int:
-    """Return the default limit of columns."""
-    if n_outputs > 1:
-        return _MAX_DEFAULT_COLUMNS
-    return min(max(_DEFAULT_MAX_COLUMNS, n_rows // _ROWS_PER_COLUMN), _MAX_DEFAULT_COLUMNS)
+def path_sizes(n_columns: int) -> list[int]:
+    """Return the sizes of the models on a path: every small one, then at steps of a few percent."""
+    sizes = list(range(min(n_columns, _MAX_SINGLE_STEPS) + 1))
+    while sizes[-1] < n_columns:
+        sizes.append(min(n_columns, int((1 + _STEP_FRACTION) * sizes[-1]) + 1))
+    return sizes
 
 
 def evaluation_rows(latent: Array, most: int | None = None) -> Index:
@@ -53,7 +51,7 @@ class Path:
     """The models with 0, 1, 2, ... columns, for one output or several that share their columns.
 
     A *step* is the position of a model on the path. It equals the number of columns, except at the end
-    of a path on many features, where sets grow by more than one column.
+    of a long path, where sets grow by more than one column.
     """
 
     references: list[Reference]  # of each output; empty in a slim model
@@ -64,12 +62,9 @@ class Path:
     complete: bool = True  # whether it ended for lack of gain, and not at the limit
     prior_variance: float = 0.0  # of the latent far from all rows, if it is known
     variance_powers: Array | None = None  # of each step, see PriorResidualVariance
-    # On wide data: the cross-validated latents of the last step that adds one column and of the larger
-    # sets after it, and the step that they select.
-    left_out_latents: list[Latent] = field(default_factory=list)
-    selected: int | None = None
+    selected: int | None = None  # the step that cross-validation selects, of features
 
-    def message(self, step: int, kind: str, tolerance: float, price: float) -> str:
+    def message(self, step: int, kind: str, tolerance: float) -> str:
         """Return a message on the loss of a step, and what to do if it exceeds the tolerance."""
         lost, count = self.nats[step], self.columns[step].size
         who = f"{count} {kind} lose" if count != 1 else f"1 {kind.removesuffix('s')} loses"
@@ -77,7 +72,7 @@ class Path:
             f"{who} {lost:.2g} nats per observation relative to the reference "
             f"(tolerance {tolerance:.2g})."
         )
-        if lost <= tolerance or self.select(tolerance, price) != step:  # a user chose another size
+        if lost <= tolerance or self.select(tolerance) != step:  # a user chose another size
             return text
         if self.selected is not None:
             return text + f" Cross-validation does not clearly prefer more {kind}."
@@ -94,7 +89,6 @@ class Path:
             posteriors=self.posteriors[:end],
             nats=self.nats[:end],
             variance_powers=powers,
-            left_out_latents=[],
             selected=None,
         )
 
@@ -102,38 +96,19 @@ class Path:
         """Return the step of the largest model of at most this many columns."""
         return max(step for step, index in enumerate(self.columns) if index.size <= k)
 
-    def with_selected(self, larger: int) -> Path:
-        """Return the path with a selected step, counted from the last one that adds one column."""
-        last = self.nats.size - 1
-        return replace(self, selected=min(last + 1 - len(self.left_out_latents) + larger, last))
-
-    def left_out(self, tolerance: float, price: float) -> tuple[list[Reference], float]:
-        """Return references with left-out latents, and the loss of the model to them in nats per row.
-
-        If cross-validation selected the size, the latents are those of the model itself, without loss.
-        """
-        if self.selected is None:
-            return self.references, float(self.nats[self.select(tolerance, price)])
-        m, v = self.left_out_latents[self.selected - self.nats.size]
-        return [replace(self.references[0], left_out_m=m, left_out_v=v)], 0.0
-
     def without_reference(self, used: Index) -> Path:
         """Return the path without its references, with columns numbered among those in use."""
         columns = [np.searchsorted(used, index) for index in self.columns]
         return replace(self, references=[], columns=columns)
 
-    def select(self, tolerance: float, price: float = 0.0) -> int:
+    def select(self, tolerance: float) -> int:
         """Return the step of the smallest model within the tolerance, or of the best if none is.
 
-        With a price, columns are added while each gains at least that many nats per row.
+        It is at most the step that cross-validation selects.
         """
-        if self.selected is not None:
-            return self.selected
-        within = np.flatnonzero(self.nats <= tolerance)
-        first = int(within[0]) if within.size else int(np.argmin(self.nats))
-        if not price:
-            return first
-        return first + int(np.argmin(self.nats[first:] + price * np.arange(self.nats.size - first)))
+        end = self.nats.size if self.selected is None else self.selected + 1
+        within = np.flatnonzero(self.nats[:end] <= tolerance)
+        return int(within[0]) if within.size else int(np.argmin(self.nats[:end]))
 
     def far_variance(self, step: int, basis: Any) -> PriorResidualVariance | None:
         """Return the variance that the model of a step adds far from its kernels, if any."""

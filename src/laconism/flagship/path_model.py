@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._component import is_count
-from .._protocols import Index
 from ..model.callbacks import begin_reports
 from ..model.kernel_model import KernelModel
 from ..model.output import Fit
 from ..solvers import Record, Status
-from .candidates import FittedCandidate
 from .path import Path, PathPoint
+
+if TYPE_CHECKING:
+    from .fit import Published
+    from .search import Choice
 
 
 class PathModel(KernelModel):
@@ -26,45 +28,37 @@ class PathModel(KernelModel):
     n_features_in_: int
     _paths: list[Path]
 
-    def _publish_fit(self, winner: FittedCandidate, coupling: float, rows: Index, began: float) -> None:
-        """Publish the winner of a fit.
-
-        Parameters
-        ----------
-        winner : FittedCandidate
-        coupling : float
-            The coupling of several classes.
-        rows : ndarray of int
-            The validated rows that remain when duplicates are merged.
-        began : float
-            Time at which the fit began, for the callbacks.
-        """
-        self._rows = self._rows[rows]
-        self._chose_features = winner.kernel is None
-        self.tolerance_, self._price = winner.tolerance, winner.price
+    def _publish_fit(self, found: Published, began: float) -> None:
+        """Publish the winner of a fit that began at this time."""
+        winner = found.winner
+        self._rows = self._rows[found.kept]
+        self.tolerance_ = found.tolerance
+        self.candidates_ = found.trials
         if self._task.classifies:
-            self.coupling_ = coupling
-        self._publish_kernel(winner)
-        reports, end_reports = begin_reports(self, len(winner.paths))
-        pairs = zip(winner.paths, reports, strict=True)
+            self.coupling_ = found.coupling
+        self._publish_kernel(winner.fitted.choice)
+        reports, end_reports = begin_reports(self, len(found.paths))
+        pairs = zip(found.paths, reports, strict=True)
         self._paths = [path.report(report, began) for path, report in pairs]
         end_reports()
-        self._built = winner.built._replace(design=None)  # type: ignore[arg-type]
-        self.reference_: list[Any] = winner.references
+        built = winner.fitted.built
+        self._built = built._replace(design=None, note=built.note + found.note)  # type: ignore[arg-type]
+        self.reference_: list[Any] = winner.fitted.references
         self.path_ = [
             PathPoint(index.size, float(nats), output)
             for output, path in enumerate(self._paths)
             for index, nats in zip(path.columns, path.nats, strict=True)
         ]
-        self._publish_steps([path.select(self.tolerance_, self._price) for path in self._paths])
+        self._publish_steps([path.select(self.tolerance_) for path in self._paths])
         if not self._task.classifies:
             self.noise_variance_ = float(self.likelihoods_[0].variance)
 
-    def _publish_kernel(self, winner: FittedCandidate) -> None:
+    def _publish_kernel(self, choice: Choice) -> None:
         """Publish the kernel, or remove that of an earlier fit."""
         for stale in ("gamma_", "kernel_", "feature_scales_"):
             self.__dict__.pop(stale, None)
-        family, choice = winner.choice.features.family, winner.choice
+        family = choice.features.family
+        self._chose_features = family is None
         if family is not None:
             self.gamma_ = family.gamma_at(choice.width)
             self.kernel_ = family.kernel_at(choice.width, choice.theta)
@@ -75,7 +69,7 @@ class PathModel(KernelModel):
         self._steps, fits = list(steps), []
         kind = "features" if self._on_features else "kernels"
         for number, (step, path) in enumerate(zip(steps, self._paths, strict=True)):
-            message = path.message(step, kind, self.tolerance_, self._price)
+            message = path.message(step, kind, self.tolerance_)
             history = [
                 Record(k + 1, -nats, path.columns[k].size, 0.0, number)
                 for k, nats in enumerate(path.nats)

@@ -2,57 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._protocols import Array, Index
-from ..design import Built
+from ..judging.ablate import is_on
+from ..likelihoods import Binary
 from ..model.far_variance import kernel_triangle, relative_residual
 from ..posterior import GaussianPosterior
-from .reference import Reference
+from .path import Path, evaluation_rows
 from .reference_features import KernelMap
+
+if TYPE_CHECKING:
+    from .reference import Reference
+    from .references import FittedReferences
 
 # Powers to choose from. Power one is the residual of the prior; the largest adds variance only far from
 # all kernels.
 _VARIANCE_POWERS = 2.0 ** np.arange(0, 8.5, 0.5)
+# The power is chosen on at most this many rows.
+_MAX_VARIANCE_ROWS = 1_000
 # Mean squared errors of a log variance that count as ties: half a percent of a standard deviation.
 _TIE_SQUARED_LOG = 1e-4
 # The largest increase of that error at the training rows: five percent of a standard deviation.
 _MAX_SQUARED_LOG = 1e-2
 
 
-def fit_variance_powers(
-    reference: Reference,
-    columns: Sequence[Index],
-    posteriors: Sequence[GaussianPosterior],
-    weight: Array,
-    built: Built,
-    rows: Index,
-) -> tuple[float, Array | None]:
-    """Return the prior variance of a regression and the power of its relative residual at each size.
+def with_prior_variance(path: Path, fitted: FittedReferences) -> Path:
+    """Return the path of a regression with the variance that it adds far from its kernels.
 
     The power is the one for which the log predictive variances are closest to the leave-one-out log
     variances of the reference; of ties, the lowest. It is infinite, and nothing is added, if the kernels
     are too few to cover the training rows. There are no powers (None) if the prior variance differs
     between rows.
-
-    Parameters
-    ----------
-    reference : Reference
-    columns, posteriors : sequences
-        Columns and posterior of the model of every size.
-    weight : ndarray of shape (n,)
-        Row weights.
-    built : Built
-        All kernels.
-    rows : ndarray of int
-        The rows on which the power is chosen.
     """
+    reference, weight, built = path.references[0], fitted.rows.weight, fitted.built
+    if isinstance(reference.likelihood, Binary) or not is_on("far_variance"):
+        return path
+    rows = evaluation_rows(reference.m, _MAX_VARIANCE_ROWS)
+    columns, posteriors = path.columns, [each[0] for each in path.posteriors]
     height = _prior_variance(reference)
     if not height:
-        return 0.0, None
+        return path
     basis: Any = built.basis
     used = np.unique(np.concatenate(columns))
     Phi = built.design.keep(used).rows(rows).matvec(np.eye(used.size))
@@ -74,7 +67,8 @@ def fit_variance_powers(
             return np.inf
         return float(_VARIANCE_POWERS[np.argmax(errors <= errors.min() + _TIE_SQUARED_LOG)])
 
-    return height, np.array([power(*model) for model in zip(columns, posteriors, strict=True)])
+    powers = np.array([power(*model) for model in zip(columns, posteriors, strict=True)])
+    return replace(path, prior_variance=height, variance_powers=powers)
 
 
 def _prior_variance(reference: Reference) -> float:

@@ -11,22 +11,10 @@ from .._protocols import Array, Index, Kernel
 from ..basis import KernelBasis
 from ..linalg import Triangle, as_dense, row_blocks, symmetric_eigen
 
-# Directions that together have less than this fraction of the prior variance are dropped.
-_NEGLIGIBLE_VARIANCE_FRACTION = 1e-3
 # The fraction of a row's prior variance that may be outside the inducing rows by rounding alone.
 _SPAN_TOLERANCE = 2e-6
 # Directions whose eigenvalue is below this fraction of the largest are rounding.
 _RANK_TOLERANCE = 1e-12
-
-
-def _root(matrix: Array, n_rows: int) -> Array:
-    """Return ``A`` with ``A A'`` this matrix, without directions of negligible trace."""
-    if 2 * len(matrix) > n_rows:  # the rank is nearly full, and dropping directions would save little
-        return Triangle.of(matrix).lower
-    values, vectors = symmetric_eigen(matrix)
-    carried = np.cumsum(np.maximum(values, 0.0))
-    kept = carried > _NEGLIGIBLE_VARIANCE_FRACTION * carried[-1:].sum()
-    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
 @dataclass(frozen=True)
@@ -37,7 +25,7 @@ class KernelMap:
     span the kernel matrix, the features :math:`c(x)` make the latent a Gaussian process whose covariance
     is the kernel. The *weight-space prior* has weights :math:`w \sim \mathcal N(0, I)` on the kernels of
     all rows, and so the covariance :math:`c(x)^TCC^Tc(x')`. Its features are
-    :math:`c(x)^TV\Lambda^{1/2}` with :math:`CC^T = V\Lambda V^T`.
+    :math:`c(x)^TA` with :math:`CC^T = AA^T`. It serves kernels that are no covariance.
     """
 
     kernel: Kernel
@@ -69,7 +57,7 @@ class KernelMap:
         if not weight_space_prior:
             return cls(kernel, rows, triangle)
         C = triangle.solve(np.asarray(kernel(rows, centres), dtype=np.float64))
-        return cls(kernel, rows, triangle, _root(C @ C.T, C.shape[1]))
+        return cls(kernel, rows, triangle, Triangle.of(C @ C.T).lower)
 
     def weights(self, w: Array) -> Array:
         """Return the weights on the kernels of the inducing rows, given those of the features."""

@@ -1,22 +1,24 @@
-"""The dense references of all outputs under the chosen hyper-parameters."""
+"""The dense references of all outputs under given hyper-parameters."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from .._protocols import Array, Index
+from .._protocols import Array
 from ..design import Built, DenseDesign, build_design
-from ..model.tasks import FitData
-from ..priors import Jeffreys
+from ..laplace.shared_precision import fit_shared
+from ..linalg import as_dense
 from ..solvers import Problem
-from .choice import Choice
-from .dense_reference import fit_reference, left_out_by_folds
 from .reference import Reference
-from .reference_features import FeatureMap
+from .reference_features import FeatureMap, KernelMap
+
+if TYPE_CHECKING:
+    from .rows import TrainingRows
+    from .search import Choice
 
 # The fraction of a kernel matrix that a reference and the columns to choose from may miss.
 _RANK_TOLERANCE = 1e-6
@@ -29,72 +31,69 @@ _MAX_FACTOR_ENTRIES = 20_000_000
 class FittedReferences:
     """A reference for each output, the problems they solve, and the columns to project them onto."""
 
+    choice: Choice
+    rows: TrainingRows
     references: list[Reference]
     problems: list[Problem]
     built: Built
-    X: Any
 
     @property
     def on_features(self) -> bool:
         """Whether the columns are features, and not kernels."""
-        return isinstance(self.references[0].feature_map, FeatureMap)
+        return self.choice.features.family is None
+
+    def calibrated(self) -> Self:
+        """Return the references, calibrated on their left-out latents."""
+        pairs = zip(self.references, self.problems, strict=True)
+        return replace(self, references=[self.rows.task.calibrate(*pair) for pair in pairs])
+
+    def with_left_out(self, latents: Any) -> Self:
+        """Return the references with other left-out latents: mean and variance of each output."""
+        references = [
+            replace(reference, left_out_m=m, left_out_v=v)
+            for reference, (m, v) in zip(self.references, latents, strict=True)
+        ]
+        return replace(self, references=references)
+
+    def left_out_log_density(self) -> Array:
+        """Return the log density of each row's targets, or class, predicted without the row."""
+        task, targets = self.rows.task, self.rows.targets
+        coupling = task.couple(self.references, targets, self.rows.weight)
+        return task.left_out_log_density(self.references, targets, coupling)
+
+
+def fit_reference(
+    feature_map: KernelMap | FeatureMap, problem: Problem, choice: Choice, start: Array | None = None
+) -> Reference:
+    """Return the reference of one output, with one precision for all weights."""
+    precision, moments = choice.relative_precision, choice.features.moments
+    mode = fit_shared(problem, precision, latent=start, moments=moments)
+    return Reference.of(feature_map, mode, precision)
 
 
 def fit_references(
-    choice: Choice,
-    data: FitData,
-    X: Any,
-    *,
-    intercept: bool,
-    max_rank: int,
-    leave_whole_rows: bool,
-    n_jobs: int | None,
+    choice: Choice, rows: TrainingRows, *, max_rank: int, n_jobs: int | None
 ) -> FittedReferences:
-    """Fit the dense reference of each output on all rows.
+    """Fit the dense reference of each output."""
+    features, weight = choice.features, rows.weight
+    X = rows.X if features.family is not None else as_dense(rows.X)
+    built = build_columns(choice, rows, max_rank)
+    feature_map = features.exact_map(built.basis, built.pivots, X, weight)
+    problems = rows.problems(DenseDesign(np.ascontiguousarray(feature_map.columns(X))))
+    fits = (
+        delayed(fit_reference)(feature_map, problem, choice, start)
+        for problem, start in zip(problems, choice.latents, strict=True)
+    )
+    references = Parallel(n_jobs=n_jobs, prefer="threads")(fits)
+    return FittedReferences(choice, rows, references, problems, _only_pivots_if_large(built))
 
-    Parameters
-    ----------
-    choice : Choice
-        The hyper-parameters.
-    data : FitData
-    X : array
-        The rows of the data, dense where the reference is on features.
-    intercept, max_rank, leave_whole_rows, n_jobs
-        As in the settings of the fit.
-    """
-    weight, features = data.weight, choice.features
-    basis = features.basis(data.X, choice.width, choice.theta)
-    built = build_design(basis, data.X, weight, centre=intercept, tol=_RANK_TOLERANCE, max_rank=max_rank)
-    prior = choice.weight_space_prior
-    feature_map = features.exact_map(built.basis, built.pivots, X, weight, prior)
-    dense = DenseDesign(np.ascontiguousarray(feature_map.columns(X)))
-    problems = [
-        Problem(
-            dense.share(),
-            y,
-            data.likelihood,
-            Jeffreys(),
-            weight,
-            intercept,
-            leave_whole_rows=leave_whole_rows,
-        )
-        for y in data.targets
-    ]
 
-    def fit(problem: Problem, start: Array | None) -> Reference:
-        precision, moments = choice.relative_precision, choice.moments
-        return fit_reference(feature_map, problem, precision, start, moments=moments)
-
-    outputs = zip(problems, choice.latents, strict=True)
-    references = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(fit)(*each) for each in outputs)
-    theta_of = choice.theta_of
-    if theta_of is not None:
-
-        def map_of(part: Index) -> Any:
-            return features.map_on(X[part], weight[part], choice.width, theta_of(part), prior)
-
-        references = left_out_by_folds(references, problems, X, map_of)
-    return FittedReferences(references, problems, _only_pivots_if_large(built), X)
+def build_columns(choice: Choice, rows: TrainingRows, max_rank: int) -> Built:
+    """Return the columns of the rows: kernels of a width, or features."""
+    basis = choice.features.basis(rows.X, choice.width, choice.theta)
+    return build_design(
+        basis, rows.X, rows.weight, centre=rows.intercept, tol=_RANK_TOLERANCE, max_rank=max_rank
+    )
 
 
 def _only_pivots_if_large(built: Built) -> Built:

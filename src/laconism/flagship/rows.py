@@ -1,32 +1,100 @@
-"""The distinct rows of the data: duplicates and near duplicates are merged."""
+"""The rows of a fit: duplicates merged, some of them searched, and the problems on their features."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._protocols import Index
+from .._protocols import Array, Design, Index, Likelihood
 from ..basis.rows import distinct_rows
+from ..judging.ablate import is_on
 from ..judging.duplicates import merge_duplicates, merge_near_duplicates
+from ..judging.rows import canonical_order, evenly_spaced
 from ..model.tasks import FitData
+from ..priors import Jeffreys
+from ..solvers import Problem
+
+if TYPE_CHECKING:
+    from .tasks import ProjectionTask
+
+# More rows than this hardly change which candidate is best.
+MAX_SEARCH_ROWS = 600
+# The winner's hyper-parameters are refined on this many times as many rows.
+_REFINEMENT_FACTOR = 4
 
 
-class DistinctRows(NamedTuple):
-    """The rows that remain when duplicates are merged, and their indices."""
+@dataclass(frozen=True)
+class TrainingRows:
+    """Distinct rows with their weights, the targets of each output and their distribution."""
 
-    data: FitData
-    kept: Index  # indices of the rows that remain
+    X: Any
+    weight: Array
+    targets: Sequence[Array]
+    likelihood: Likelihood
+    task: ProjectionTask
+    intercept: bool
     leave_whole_rows: bool  # see leaves_whole_rows
 
+    @classmethod
+    def of(cls, data: FitData, task: ProjectionTask, *, intercept: bool) -> tuple[Self, Index]:
+        """Merge duplicates and near duplicates that agree in their targets; return their indices too."""
+        kept = np.arange(data.X.shape[0])
+        X, weight, targets = data.X, data.weight, data.targets
+        merges = (merge_duplicates, merge_near_duplicates)
+        for merge in merges if is_on("near_duplicates") else merges[:1]:
+            first, X, weight, targets, _ = merge(X, weight, targets)
+            kept = kept[first]
+        whole = leaves_whole_rows(X) and is_on("leave_whole_rows")
+        weight = task.row_weights(weight, leave_whole_rows=whole)
+        return cls(X, weight, targets, data.likelihood, task, intercept, whole), kept
 
-def merged(data: FitData) -> DistinctRows:
-    """Merge duplicates and near duplicates of rows that agree in their targets."""
-    rows = np.arange(data.X.shape[0])
-    for merge in (merge_duplicates, merge_near_duplicates):
-        kept, X, weight, targets, _ = merge(data.X, data.weight, data.targets)
-        data, rows = data._replace(X=X, weight=weight, targets=targets), rows[kept]
-    return DistinctRows(data, rows, leaves_whole_rows(data.X))
+    @property
+    def total(self) -> float:
+        """The sum of the row weights."""
+        return float(self.weight.sum())
+
+    @property
+    def share(self) -> Array:
+        """The row weights, on the scale on which they sum to one."""
+        return np.asarray(self.weight / self.weight.sum())
+
+    def on(self, rows: Index) -> Self:
+        """Return some of the rows."""
+        targets = [y[rows] for y in self.targets]
+        return replace(self, X=self.X[rows], weight=self.weight[rows], targets=targets)
+
+    def searched(self) -> Self:
+        """Return the rows on which candidates are compared."""
+        return self._some(MAX_SEARCH_ROWS)
+
+    def refined(self) -> Self | None:
+        """Return the rows on which the winner is refined, if they are many more than those searched."""
+        more = self._some(_REFINEMENT_FACTOR * MAX_SEARCH_ROWS)
+        return more if more.weight.size >= 2 * MAX_SEARCH_ROWS else None
+
+    def _some(self, n_rows: int) -> Self:
+        """Return at most this many rows, whose choice does not depend on the order of the rows."""
+        if self.weight.size <= n_rows:
+            return self
+        return self.on(np.sort(evenly_spaced(canonical_order(self.X), n_rows)))
+
+    def problems(self, design: Design) -> list[Problem]:
+        """Return the problem of each output on the columns of a design."""
+        return [
+            Problem(
+                design.share(),
+                y,
+                self.likelihood,
+                Jeffreys(),
+                self.weight,
+                self.intercept,
+                leave_whole_rows=self.leave_whole_rows,
+            )
+            for y in self.targets
+        ]
 
 
 def leaves_whole_rows(X: Any) -> bool:

@@ -7,18 +7,11 @@ from typing import Any, Self
 
 from .._component import is_name, is_positive
 from .._protocols import Array
-from .kernel_family import KernelFamily, ReferenceFeatures
-from .wide import can_refit_folds
+from .kernel_family import KernelFamily
 
 # The degree and the offset of a polynomial kernel that is given by name.
 POLYNOMIAL_DEGREE = 3
 POLYNOMIAL_OFFSET = 1.0
-# The default tolerance of features.
-_FEATURE_TOLERANCE_NATS_PER_ROW = 0.002
-# The default tolerance of kernels.
-_KERNEL_TOLERANCE_NATS_PER_ROW = 0.004
-# Beyond the default tolerance a kernel must gain this much.
-_KERNEL_PRICE_NATS_PER_ROW = 0.0002
 # The kernel of "auto".
 _DEFAULT_KERNEL = "rbf"
 
@@ -57,34 +50,16 @@ class Settings:
             n_jobs=estimator.n_jobs,
         )
 
-    def kernels(self, n_rows: int, n_features: int) -> list[Any]:
-        """Return the candidates, the default first: a kernel, or ``None`` for the features themselves.
+    @property
+    def first_kernel(self) -> Any:
+        """The kernel that is tried first."""
+        return _DEFAULT_KERNEL if self.any_kernel else self.kernel
 
-        If features outnumber rows, they come first: few kernels that agree with their reference at the
-        rows may differ from it between them.
-        """
-        if not self.any_kernel:
-            return [self.kernel]
-        if self.gamma is not None or not can_refit_folds(n_rows, n_features):
-            return [_DEFAULT_KERNEL]
-        return [None, _DEFAULT_KERNEL] if n_features > n_rows else [_DEFAULT_KERNEL, None]
-
-    def tolerance_and_price(self, kernel: Any) -> tuple[float, float]:
-        """Return the tolerance, and the gain of each column beyond it, in nats per row."""
-        if self.tolerance is not None:
-            return self.tolerance, 0.0
-        if kernel is None:
-            return _FEATURE_TOLERANCE_NATS_PER_ROW, 0.0
-        return _KERNEL_TOLERANCE_NATS_PER_ROW, _KERNEL_PRICE_NATS_PER_ROW
-
-    def reference_features(self, kernel: Any, X: Any, weight: Array) -> ReferenceFeatures:
-        """Return the features of references for a kernel, or for ``None``."""
-        if kernel is None:
-            return ReferenceFeatures(None, self.max_rank)
+    def kernel_family(self, kernel: Any, X: Any, weight: Array) -> KernelFamily:
+        """Return the family of a kernel for features like these."""
         searched = self.gamma is None and isinstance(kernel, str) and kernel != "linear"
         gamma = None if searched else self.gamma or 1.0
-        family = KernelFamily.of(kernel, POLYNOMIAL_DEGREE, POLYNOMIAL_OFFSET, gamma, X, weight)
-        return ReferenceFeatures(family, self.max_rank)
+        return KernelFamily.of(kernel, POLYNOMIAL_DEGREE, POLYNOMIAL_OFFSET, gamma, X, weight)
 
 
 def _given(value: Any) -> float | None:

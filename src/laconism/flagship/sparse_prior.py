@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -11,29 +10,21 @@ import numpy as np
 from .._protocols import Index, Prior
 from ..design import DenseDesign
 from ..laplace.mode import Mode, find_mode
+from ..likelihoods import Binary
 from ..model.callbacks import Reporter
 from ..model.fit_output import fit_output
-from ..priors import GeneralizedGaussian, Jeffreys
+from ..priors import Jeffreys
 from ..solvers import Problem, choose_solver
 from ..solvers.learnt_scale import Start
 
-# From many small weights to few large ones; no prior is best on all data.
-_PRIORS: tuple[Prior, ...] = (Jeffreys(1.0), Jeffreys())
-# For labels only: in regression with more columns than rows its evidence favours no noise and keeps all.
-_LABEL_PRIORS: tuple[Prior, ...] = (GeneralizedGaussian(q=1.0),)
 # Stopping rule of a fit under a sparse prior.
 _MAX_ITERATIONS = 1000
 _TOLERANCE = 1e-6
 
 
-def sparse_fits(*, labels: bool) -> list[Callable[[Problem], tuple[Index, Mode]]]:
-    """Return the fits under every sparse prior, for labels or for values."""
-    priors = (*_LABEL_PRIORS, *_PRIORS) if labels else _PRIORS
-    return [partial(_fit_sparse, prior=prior, labels=labels) for prior in priors]
-
-
-def _fit_sparse(problem: Problem, prior: Prior, *, labels: bool) -> tuple[Index, Mode]:
+def fit_sparse(problem: Problem, prior: Prior) -> tuple[Index, Mode]:
     """Return the columns that are kept under a prior, and their mode."""
+    labels = isinstance(problem.likelihood, Binary)
     bound = prior.bind(problem.design.shape[1], kernel=False, labels=labels)
     fit = fit_output(
         replace(problem, design=problem.design.share(), prior=bound),
@@ -49,3 +40,10 @@ def _fit_sparse(problem: Problem, prior: Prior, *, labels: bool) -> tuple[Index,
     few = replace(problem, design=DenseDesign(problem.design.keep(fit.active).matvec(np.eye(w.size))))
     # The Gaussians that bound the prior at these weights have the same mode.
     return fit.active, find_mode(few, 1 / fit.variance, fit.likelihood, w, b)
+
+
+# From few large weights to more of them; neither prior is best on all data.
+SPARSE_FITS = (
+    ("sparse features", partial(fit_sparse, prior=Jeffreys())),
+    ("less sparse features", partial(fit_sparse, prior=Jeffreys(1.0))),
+)

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from .._protocols import Array
-from ..judging.calibrate import fit_coupling, fit_mean_scale, fit_scale_and_shift
+from ..judging.ablate import is_on
+from ..judging.calibrate import fit_coupling, fit_scale_and_shift
 from ..likelihoods import Binary
 from ..model.multiclass import answers, couple, log_proba_of
 from ..model.tasks import NOISES, FitData
 from ..posterior import GaussianPosterior
 from ..solvers import Problem
-from .reference import Latent, Reference
-from .reference_features import FeatureMap, KernelMap
-from .wide import needs_moment_matching
+from .reference_features import KernelMap
+
+if TYPE_CHECKING:
+    from .reference import Latent, Reference
 
 # The least noise of a reference, as a fraction of the target's variance. Without it a reference that
 # interpolates its data could only be projected onto kernels that interpolate them too.
@@ -31,15 +33,12 @@ REFERENCE_NOISES["auto"] = REFERENCE_NOISES["gaussian"]
 _MODERATION_STEP = 1e-4
 # The least residual degrees of freedom of a projection, as a fraction of the rows.
 _MIN_FREE_FRACTION = 0.1
-# A path may have twice as many columns if its largest model loses more than this at new rows.
-_LARGE_LOSS_NATS_PER_ROW = 0.1
 
 
 @dataclass(frozen=True)
 class LabelProjection:
     """Labels of two classes on one latent, or of more, one against the rest."""
 
-    n_features: int
     n_outputs: int
 
     def row_weights(self, weight: Array, *, leave_whole_rows: bool) -> Array:
@@ -48,26 +47,18 @@ class LabelProjection:
 
     def calibrate(self, reference: Reference, problem: Problem) -> Reference:
         """Return the reference with the mean scale (and shift) that fit left-out rows best."""
-        rows = (
+        if self.n_outputs > 1 or not is_on("calibrate"):  # one coupling calibrates several classes
+            return reference
+        scale, shift = fit_scale_and_shift(
             problem.y,
             reference.left_out_m,
             reference.left_out_v,
             problem.weight,
             reference.likelihood,
+            reference.posterior.intercept,
+            free_intercept=problem.intercept,
         )
-        on_features = isinstance(reference.feature_map, FeatureMap)
-        n_rows = problem.y.size
-        if on_features and needs_moment_matching(problem.likelihood, n_rows, self.n_features):
-            scale, shift = fit_scale_and_shift(
-                *rows,
-                reference.posterior.intercept,
-                free_intercept=problem.intercept,
-                dense=reference.relative_precision is not None,
-            )
-            return reference.with_mean_scale(scale, shift)
-        if self.n_outputs > 1:  # one coupling calibrates them all, with fewer parameters
-            return reference
-        return reference.with_mean_scale(fit_mean_scale(*rows))
+        return reference.with_mean_scale(scale, shift)
 
     def couple(self, references: Sequence[Reference], targets: Sequence[Array], weight: Array) -> float:
         """Return the coupling of several classes that fits left-out rows best."""
@@ -116,10 +107,6 @@ class LabelProjection:
         log_p = log_proba([(reference.m, reference.predictive_variance) for reference in references])
         p = np.exp(log_p)
         return lambda latents: np.asarray((p * (log_p - log_proba(latents))).sum(axis=1))
-
-    def may_grow(self, reference: Reference, lost: float, share: Array) -> bool:
-        """Return whether a path may have twice as many columns: never, for labels."""
-        return False
 
     def add_projection_error(
         self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
@@ -172,18 +159,6 @@ class ValueProjection:
         half, m = 0.5 * self.row_precision(references[0], share), references[0].m
         return lambda latents: half * (latents[0][0] - m) ** 2
 
-    def may_grow(self, reference: Reference, lost: float, share: Array) -> bool:
-        """Return whether a path may have twice as many columns: its largest model loses much.
-
-        The loss is in units of the predictive variance at training rows, and is converted to that at
-        left-out rows.
-        """
-        noise: Any = reference.likelihood
-        seen = 1 / float(self.row_precision(reference, share)[0])
-        tiny = np.finfo(float).tiny
-        unseen = noise.noise + np.exp(share @ np.log(np.maximum(reference.left_out_v, tiny)))
-        return bool(lost * seen > _LARGE_LOSS_NATS_PER_ROW * unseen)
-
     def add_projection_error(
         self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
     ) -> GaussianPosterior:
@@ -208,7 +183,7 @@ ProjectionTask: TypeAlias = LabelProjection | ValueProjection
 def projection_task(data: FitData) -> ProjectionTask:
     """Return the task of data with labels, or with values."""
     if isinstance(data.likelihood, Binary):
-        return LabelProjection(data.X.shape[1], len(data.targets))
+        return LabelProjection(len(data.targets))
     return ValueProjection()
 
 

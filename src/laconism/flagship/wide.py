@@ -5,33 +5,46 @@ from __future__ import annotations
 import numpy as np
 
 from .._protocols import Array, Likelihood
-from ..judging.folds import N_TENTHS
+from ..judging.ablate import is_on
+from ..judging.folds import N_FOLDS
 from ..likelihoods import Binary
+from .rows import MAX_SEARCH_ROWS
 
 # With more rows per feature than this a dense reference determines all weights well.
 _MAX_ROWS_PER_FEATURE = 4
-# Folds are refitted up to this many rows.
-_MAX_REFIT_ROWS = 600
 # Folds are refitted up to this many entries of the data.
 _MAX_REFIT_ENTRIES = 20_000_000
 # The largest shrinkage of a covariance, so that the rows always have an effect.
 _MAX_SHRINKAGE = 0.99
+# The first number of features that is compared, and the growth factor of the others.
+FEW_FEATURES = 64
+_SIZE_FACTOR = 4
 
 
 def is_wide(n_rows: int, n_features: int) -> bool:
     """Whether rows are few enough for their features that a sparse reference may be better."""
-    return n_features * _MAX_ROWS_PER_FEATURE > n_rows >= N_TENTHS
+    return n_features * _MAX_ROWS_PER_FEATURE > n_rows >= N_FOLDS
 
 
 def can_refit_folds(n_rows: int, n_features: int) -> bool:
     """Whether data are wide, and small enough to refit without each fold."""
-    small = n_rows <= _MAX_REFIT_ROWS and n_rows * n_features <= _MAX_REFIT_ENTRIES
+    small = n_rows <= MAX_SEARCH_ROWS and n_rows * n_features <= _MAX_REFIT_ENTRIES
     return is_wide(n_rows, n_features) and small
+
+
+def feature_sizes(n_features: int) -> list[int]:
+    """Return the numbers of features that are compared: few, four times as many, ..., and all."""
+    if n_features <= FEW_FEATURES:
+        return [n_features]
+    steps = int(np.log(n_features / FEW_FEATURES) / np.log(_SIZE_FACTOR))
+    sizes = FEW_FEATURES * _SIZE_FACTOR ** np.arange(steps + 1)
+    return sorted({*sizes.tolist(), n_features})
 
 
 def needs_moment_matching(likelihood: Likelihood, n_rows: int, n_features: int) -> bool:
     """Whether labels are too few for their features for Laplace's approximation."""
-    return isinstance(likelihood, Binary) and n_features > n_rows and can_refit_folds(n_rows, n_features)
+    wide = n_features > n_rows and can_refit_folds(n_rows, n_features)
+    return isinstance(likelihood, Binary) and wide and is_on("moment_matching")
 
 
 def shrinkage(Z: Array, share: Array, n_rows: float) -> float:

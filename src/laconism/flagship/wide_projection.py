@@ -4,59 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from .._protocols import Array, Design, Index
-from ..judging.folds import tenths
+from ..judging.ablate import is_on
+from ..judging.folds import N_FOLDS, balanced_folds
 from ..judging.left_out import cross_validated
 from ..linalg import Factor, ridge
 from ..posterior import GaussianPosterior
 from ..solvers import Problem
 from .projection import ShrinkagePenalty
-from .reference import Reference
 from .reference_features import FeatureMap
 from .wide import shrinkage
+
+if TYPE_CHECKING:
+    from .reference import Reference
+    from .references import FittedReferences
+    from .tasks import ProjectionTask
 
 # Growth factor of a set in one step; correlated features should not all be added at once.
 _GROWTH_FACTOR = 1.5
 
 
-def shrinkage_penalty(
-    reference: Reference, problem: Problem, r: Array, n_features: int, *, labels: bool
-) -> tuple[ShrinkagePenalty | None, float]:
-    """Return the penalty for the loss at new rows, and the shrinkage, its fraction of the total loss.
+# The least precision of a row, as a fraction of the largest.
+_MIN_PRECISION_FRACTION = 1e-10
 
-    Dense references with more features than rows have a penalty. So have sparse references of labels,
-    which may have nearly as many features as rows.
 
-    Parameters
-    ----------
-    reference : Reference
-    problem : Problem
-        The problem on its features.
-    r : ndarray of shape (n,)
-        Precision of the latent at each row.
-    n_features : int
-        Number of all features.
-    labels : bool
-        Whether the targets are labels.
+@dataclass(frozen=True)
+class LossWeights:
+    """What the loss of a projection weighs: the precision of each output's latent at each row.
+
+    On features there is also a penalty for the loss at new rows, which have the fraction ``part`` of the
+    total precision.
     """
-    features = reference.feature_map
-    if not isinstance(features, FeatureMap):
-        return None, 0.0
-    sparse_labels = features.source is not None and labels
-    if features.rotation is None and not sparse_labels:
-        return None, 0.0
-    total = float(problem.weight.sum())
-    # A rotation keeps the lengths and products of the standardised rows.
-    Z = problem.design.matvec(np.eye(problem.design.shape[1]))
-    fraction = shrinkage(Z, problem.weight / total, total)
-    scale, rotation = features.over_all_features(n_features)
-    unit = np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
-    precision = fraction * float(r.sum()) * unit**2
-    return ShrinkagePenalty(precision, rotation @ reference.posterior.mean, rotation), fraction
+
+    precisions: Sequence[Array]
+    penalty: ShrinkagePenalty | None = None
+    part: float = 0.0
+
+    @classmethod
+    def of(
+        cls, task: ProjectionTask, references: Sequence[Reference], dense: Problem, n_columns: int
+    ) -> Self:
+        """Return the weights for references that share their columns, whose problem is ``dense``."""
+        share = dense.weight / dense.weight.sum()
+        precisions = [dense.weight * task.row_precision(each, share) for each in references]
+        precisions = [
+            np.asarray(np.maximum(r, _MIN_PRECISION_FRACTION * r.max(initial=0.0))) for r in precisions
+        ]
+        features = references[0].feature_map
+        if not isinstance(features, FeatureMap) or not is_on("shrinkage_penalty"):
+            return cls(precisions)
+        # A rotation keeps the lengths and products of the standardised rows.
+        Z = dense.design.matvec(np.eye(dense.design.shape[1]))
+        part = shrinkage(Z, share, float(dense.weight.sum()))
+        scale, rotation = features.over_all_features(n_columns)
+        unit = np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
+        precision = part * float(precisions[0].sum()) * unit**2
+        weights = rotation @ references[0].posterior.mean
+        return cls(precisions, ShrinkagePenalty(precision, weights, rotation), part)
+
+    @property
+    def seen(self) -> list[Array]:
+        """The precisions of the training rows, without the fraction of new rows."""
+        return [(1 - self.part) * r for r in self.precisions]
 
 
 @dataclass(frozen=True)
@@ -133,7 +146,8 @@ class WideProjection:
         square, constant = np.einsum("ij,ij->j", self.T, self.T) + p, p == 0
         square[constant] = 1.0
         w, rest = self._project(index)
-        for size in sizes:
+        for wanted in sizes:
+            size = min(wanted, self.varying)
             while index.size < size:
                 gain = (rest @ self.T + p * u) ** 2 / square
                 gain[index], gain[constant] = -1.0, -1.0
@@ -174,40 +188,22 @@ class WideProjection:
 
 
 def left_out_by_size(
-    reference: Reference,
-    problem: Problem,
-    design: Design,
-    r: Array,
-    penalty: ShrinkagePenalty,
-    part: float,
-    sizes: Sequence[int],
+    reference: Reference, problem: Problem, fitted: FittedReferences, sizes: Sequence[int]
 ) -> Array:
-    r"""Return the cross-validated latents of the models of these sizes, one row for each size.
+    r"""Return the cross-validated means of the latent of one output, one row for each size.
 
     The features too are chosen without the rows of a fold. Each row has the Gaussian likelihood that
-    leave-one-out removes, :math:`r_i = 1/v_i - 1/v_{-i}`, so that labels need no new moment matching.
-
-    Parameters
-    ----------
-    reference : Reference
-        A dense reference.
-    problem : Problem
-        The problem on its features.
-    design : Design
-        All features.
-    r : ndarray of shape (n,)
-        Precision of the latent at each row in the projection.
-    penalty, part : ShrinkagePenalty, float
-        The penalty for the loss at new rows, and its fraction of the total loss.
-    sizes : sequence of int
-        Numbers of features.
+    leave-one-out removes, :math:`r_i = 1/v_i - 1/v_{-i}`, so that labels need no new approximation.
     """
+    design, rows = fitted.built.design, fitted.rows
+    loss = LossWeights.of(rows.task, [reference], problem, design.shape[1])
+    penalty, part, r = loss.penalty, loss.part, loss.precisions[0]
+    assert penalty is not None
     times = 1.0 if problem.leave_whole_rows else np.maximum(problem.weight, 1.0)
     own = 1 / reference.v - 1 / reference.left_out_v
     z = (reference.m / reference.v - reference.left_out_m / reference.left_out_v) / own
     variance = np.full(problem.design.shape[1], reference.weight_variance)
     free = problem.intercept
-    Z = problem.design.matvec(np.eye(variance.size))
 
     def predict_without(stay: Index, out: Index) -> Array:
         seen = problem.rows(stay).design
@@ -224,4 +220,5 @@ def left_out_by_size(
             b[k] -= float(wide.centre[index] @ w)
         return np.asarray(design.rows(out).matvec(W).T + b[:, None])
 
-    return cross_validated(tenths(Z, problem.y), z.size, predict_without, (len(sizes),))
+    folds = balanced_folds(rows.X, problem.y, N_FOLDS)
+    return cross_validated(folds, z.size, predict_without, (len(sizes),))

@@ -10,7 +10,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 # What each switch turns off.
-SWITCHES: dict[str, str] = {}
+SWITCHES = {
+    "calibrate": "the scale and the shift that fit left-out labels",
+    "evidence_weights": "feature weights by the evidence; those by slopes are taken",
+    "far_variance": "the prior variance that a regression adds far from its kernels",
+    "feature_weights": "the candidate with a weight for each feature",
+    "features": "the features themselves as candidates beside kernels",
+    "half_evidence": "half the evidence in the score of hyper-parameters",
+    "heavy_tails": "the candidate with Student's noise",
+    "leave_whole_rows": "all duplicates of a row are left out together",
+    "matern": "the candidate with a Matern kernel",
+    "moment_matching": "expectation propagation where features outnumber rows",
+    "near_duplicates": "rows that are nearly equal count as one",
+    "parabola": "hyper-parameters between the points of the grid",
+    "shrinkage_penalty": "the loss at new rows, in projections onto features",
+    "sparse_features": "the candidates with a sparse prior on features",
+    "squashed": "the candidate with squashed features",
+    "target_variance": "variances of a projection that match those of the reference",
+}
 
 # The names that are switched off in this process, and those that were asked for since the record began.
 _off: frozenset[str] = frozenset()

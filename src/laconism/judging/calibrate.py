@@ -19,12 +19,6 @@ from .row_scores import RowScores
 
 # Prior deviation of the logarithm of a mean scale.
 _LOG_SCALE_DEVIATION = 0.3
-# The same where features outnumber rows: one precision for all features is then far from the truth.
-_WIDE_LOG_SCALE_DEVIATION = 0.6
-_MIN_MEAN_SCALE = 0.5
-_MAX_MEAN_SCALE = 4.0
-# Half the step of the finite difference for the slope in the logarithm of the scale.
-_LOG_SCALE_STEP = 1e-3
 # Prior deviation of a shift, in deviations of a latent.
 _SHIFT_DEVIATION = 0.5
 # Slope at which the search for scale and shift ends.
@@ -52,33 +46,6 @@ def maximum_within(
     return high if slope(high) >= 0 else float(brentq(slope, low, high, xtol=xtol))
 
 
-def fit_mean_scale(y: Array, m: Array, v: Array, weight: Array, likelihood: Likelihood) -> float:
-    r"""Return the factor of the latent means under which left-out labels are most probable.
-
-    Laplace's approximation is underconfident: the posterior is skewed away from zero, so its mean is
-    further out than its mode. The prior :math:`\log s \sim \mathcal N(0, 0.3^2)` keeps the factor close
-    to one where rows are few.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-    m, v : ndarrays of shape (n,)
-        Mean and variance of each row's latent as if the row had not been seen.
-    weight : ndarray of shape (n,)
-    likelihood : Likelihood
-    """
-
-    def nats(log_s: float) -> float:
-        fit = weight @ likelihood.predictive(y, np.exp(log_s) * m, v)
-        return float(fit) - 0.5 * (log_s / _LOG_SCALE_DEVIATION) ** 2
-
-    def slope(log_s: float) -> float:
-        return nats(log_s + _LOG_SCALE_STEP) - nats(log_s - _LOG_SCALE_STEP)
-
-    low, high = float(np.log(_MIN_MEAN_SCALE)), float(np.log(_MAX_MEAN_SCALE))
-    return float(np.exp(maximum_within(slope, low, high)))
-
-
 def fit_scale_and_shift(
     y: Array,
     m: Array,
@@ -88,30 +55,30 @@ def fit_scale_and_shift(
     intercept: float,
     *,
     free_intercept: bool,
-    dense: bool,
 ) -> tuple[float, float]:
     r"""Return scale and shift of the latent means under which left-out labels are most probable.
 
-    Where features outnumber rows, each row is explained by what it shares with no other row. The
-    intercept :math:`b` then holds the class frequencies, and the rest of a left-out latent is small
-    beside it. So the scale applies to the latent without its intercept, :math:`s(m - b) + b'` with
-    :math:`b'` close to :math:`b`.
+    Laplace's approximation is underconfident: the posterior is skewed away from zero, so its mean is
+    further out than its mode. A sparse model is overconfident, since it leaves out the uncertainty of
+    the selection. The intercept :math:`b` holds the class frequencies, so the scale applies to the rest
+    of the latent, :math:`s(m - b) + b'` with :math:`b'` close to :math:`b`. Gaussian priors on
+    :math:`\log s` and :math:`b' - b` keep both where rows are few.
 
     Parameters
     ----------
-    y, m, v, weight, likelihood
-        As in :func:`fit_mean_scale`.
+    y : ndarray of shape (n,)
+    m, v : ndarrays of shape (n,)
+        Mean and variance of each row's latent as if the row had not been seen.
+    weight : ndarray of shape (n,)
+    likelihood : Likelihood
     intercept : float
         The intercept b.
     free_intercept : bool
         Whether the intercept may move.
-    dense : bool
-        Whether all features have weights, which leaves the scale more uncertain.
     """
     binary: Any = likelihood
-    log_scale = _WIDE_LOG_SCALE_DEVIATION if dense else _LOG_SCALE_DEVIATION
     latent = float(np.sqrt(1 + weight @ v / weight.sum()))
-    deviation = np.array([log_scale, _SHIFT_DEVIATION * latent])[: 1 + free_intercept]
+    deviation = np.array([_LOG_SCALE_DEVIATION, _SHIFT_DEVIATION * latent])[: 1 + free_intercept]
 
     def parts(at: Array) -> tuple[Array, Any]:
         """Return the derivatives of the latents by log s and b', and the likelihood's there."""
@@ -240,15 +207,3 @@ def press_noise(error: Array, variance: Array, weight: Array, at_least: float) -
         return float(weight @ (error**2 / (noise + variance))) / total - 1
 
     return maximum_within(excess, at_least, at_most, xtol=1e-14 * at_most)
-
-
-def left_out_noise(y: Array, m: Array, v: Array, weight: Array, likelihood: Likelihood) -> Likelihood:
-    """Return the likelihood with the noise that cross-validated residuals show; labels have none.
-
-    Parameters
-    ----------
-    y, m, v, weight, likelihood
-        As in :func:`fit_mean_scale`.
-    """
-    known = float(weight @ v / weight.sum())
-    return likelihood.refit(y, m, weight, 0, -known)

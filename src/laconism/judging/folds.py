@@ -1,8 +1,7 @@
-"""Folds of the searches, and the tenths of the rows for refitted references of wide data."""
+"""Folds: those that a user gives, and balanced ones that no order of rows or columns changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,13 @@ from sklearn.model_selection import (
 
 from .._protocols import Array, Index
 from .duplicates import duplicate_groups
-from .rows import groups_by_target, order_by_distance
+from .rows import row_keys
 from .trials import Data
 
 Folds = list[tuple[Index, Index]]
 
-# Number of folds where a model is refitted.
-N_TENTHS = 10
+# Number of folds where a reference of the flagship is refitted.
+N_FOLDS = 10
 
 
 def draw_folds(cv: Any, data: Data, groups: Any, classifies: bool) -> Folds:
@@ -56,7 +55,10 @@ def draw_folds(cv: Any, data: Data, groups: Any, classifies: bool) -> Folds:
             splitter = (StratifiedGroupKFold if classifies else GroupKFold)(splitter.n_splits)
     try:
         if cv is None and groups is None:
-            folds = _in_any_order(drawn, splitter)
+            codes = np.unique(drawn.y, return_inverse=True)[1].astype(np.float64)
+            every = np.arange(n)
+            left_out = balanced_folds(drawn.X, codes, splitter.n_splits)
+            folds = [(np.setdiff1d(every, out), out) for out in left_out]
         else:
             folds = list(splitter.split(drawn.X, drawn.y, groups))
         folds = [(rows[a], rows[b]) for a, b in folds]
@@ -96,27 +98,17 @@ def _check_classes(data: Data, folds: Folds) -> None:
         )
 
 
-def _in_any_order(data: Data, splitter: KFold | StratifiedKFold) -> Folds:
-    """Return folds that do not depend on the order of the rows; duplicates stay together.
+def balanced_folds(X: Any, y: Array, n_folds: int) -> list[Index]:
+    """Return the left-out rows of each fold: similar targets in all folds, duplicates together.
 
-    Folds of consecutive rows would extrapolate where rows are sorted, and another order of the rows
-    would choose another model.
+    Sorted rows are dealt to the folds in turn, so that no order of rows or columns matters. There are
+    fewer folds where there are fewer different rows of the rarest class, or at all.
     """
-    codes = np.unique(data.y, return_inverse=True)[1]
-    sets = duplicate_groups(data.X, [codes.astype(float)])
-    first = np.unique(sets, return_index=True)[1]
-    fewest = np.bincount(codes[first]).min() if isinstance(splitter, StratifiedKFold) else first.size
-    if fewest < splitter.n_splits:  # too few different rows
-        first = sets = np.arange(codes.size)
-    order = first[order_by_distance(data.X[first], codes[first])]
-    order = order[np.random.default_rng(0).permutation(order.size)]
-    held = [np.isin(sets, sets[order[test]]) for _, test in splitter.split(order, codes[order])]
-    return [(np.flatnonzero(~each), np.flatnonzero(each)) for each in held]
-
-
-def tenths(X: Any, y: Array) -> Iterator[Index]:
-    """Yield the left-out rows of each fold: similar targets in all folds, duplicates together."""
-    group = groups_by_target(X, y)
-    if group.any():  # otherwise all rows are duplicates, and none would remain for training
-        for k in range(min(N_TENTHS, int(group.max()) + 1)):
-            yield np.flatnonzero(group % N_TENTHS == k)
+    sets = duplicate_groups(X, [y])
+    if np.unique(sets).size < 2 * n_folds:  # too few different rows
+        sets = np.arange(y.size)
+    count = np.bincount(sets)
+    keys = [np.bincount(sets, key) / count for key in (*row_keys(X), y)]
+    fold = np.empty(count.size, dtype=np.intp)
+    fold[np.lexsort(keys)] = np.arange(count.size) % n_folds
+    return [np.flatnonzero(fold[sets] == k) for k in range(min(n_folds, count.size))]

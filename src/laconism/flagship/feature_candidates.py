@@ -1,0 +1,63 @@
+"""The candidates without kernels: some features of a dense reference, and sparse priors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..judging.ablate import is_on
+from .candidate import Candidate, Fits, FittedCandidate
+from .features import SizedFeatures, fit_features
+from .sparse_features import SparseFit, fit_sparse_features
+from .wide import can_refit_folds, feature_sizes, is_wide
+
+
+@dataclass(frozen=True)
+class DenseFeatures:
+    """All features with weights of one variance, projected onto some of them."""
+
+    size: int | None = None  # None for as many as the path needs
+
+    @property
+    def name(self) -> str:
+        """What the candidate is called in tables and messages."""
+        return "features" if self.size is None else f"{self.size} features"
+
+    def fit(self, fits: Fits, champion: FittedCandidate | None) -> FittedCandidate:
+        """Fit the dense reference; the features of each size are chosen again without each fold."""
+        if self.size is None:
+            return FittedCandidate.of(self, fit_features(fits.rows, fits.settings), fits.rows.X.shape[1])
+        fitted = fits.once(_sized_features).at(self.size)
+        return FittedCandidate.of(self, fitted, self.size, max_columns=self.size)
+
+
+@dataclass(frozen=True)
+class SparseFeatures:
+    """The features themselves under a sparse prior."""
+
+    name: str
+    sparse_fit: SparseFit
+
+    def fit(self, fits: Fits, champion: FittedCandidate | None) -> FittedCandidate:
+        """Fit on all rows and without each fold."""
+        max_rank = fits.settings.max_rank
+        fitted, kept = fit_sparse_features(fits.rows, self.sparse_fit, max_rank)
+        return FittedCandidate.of(self, fitted, np.unique(np.concatenate(kept)).size)
+
+
+def feature_candidates(fits: Fits) -> list[Candidate]:
+    """Return the features themselves: few of a dense reference, more of them, and sparse priors."""
+    settings, (n, p) = fits.settings, fits.rows.X.shape
+    refit = can_refit_folds(n, p)
+    if settings.any_kernel and (settings.gamma is not None or not refit or not is_on("features")):
+        return []
+    sparse = is_wide(n, p) and is_on("sparse_features")
+    priors = [SparseFeatures(*each) for each in fits.sparse_fits] if sparse else []
+    if not refit or settings.max_columns is not None or settings.tolerance is not None:
+        return [DenseFeatures(), *priors]
+    return [*(DenseFeatures(size) for size in feature_sizes(p)), *priors]
+
+
+def _sized_features(fits: Fits) -> SizedFeatures:
+    return SizedFeatures.of(fits.rows, fits.settings, feature_sizes(fits.rows.X.shape[1]))
