@@ -28,15 +28,14 @@ def load_lfw_pairs(*, one_shot: int | None = None, per_fold: int | None = None) 
     Needs the file ``lfw_pairs_62x47.npz``; :func:`find_data_file` tells where to put it. Every image is
     described by histograms of four descriptors, LBP (uniform, 59 codes), CSLBP (16), TPLBP (256) and
     FPLBP (16), in 63 blocks of the face. A pair is the table of distances between the histograms of its
-    two images, as in section 6.2 of [1]_. The images are smaller than the paper's (62 x 47 pixels), so
-    blocks are 6 x 6 pixels instead of 23 x 18. Takes up to a minute. The images themselves are not
-    returned.
+    two images, as in section 6.2 of the gridRVM paper. The images are smaller than the paper's (62 x 47
+    pixels), so blocks are 6 x 6 pixels instead of 23 x 18. Takes up to a minute.
 
     Parameters
     ----------
     one_shot : int or None, default=None
-        A fold whose images are the negative set of the one-shot similarity [2]_, which adds eight rows
-        to the tables. Do not train or test on pairs of that fold. ``None`` leaves it out.
+        A fold whose images are the negative set of the one-shot similarity (Wolf, Hassner and Taigman,
+        2008), which adds eight rows to the tables. Do not train or test on pairs of that fold.
     per_fold : int or None, default=None
         The number of pairs of each fold, evenly spaced; ``None`` is all 600.
 
@@ -45,18 +44,6 @@ def load_lfw_pairs(*, one_shot: int | None = None, per_fold: int | None = None) 
     data : Bunch
         ``data`` (6000 or fewer, 8 or 16, 63), ``target`` (1 = the same person), ``fold`` 0 to 9,
         ``row_names``, ``block_shape`` (9, 7), ``DESCR``.
-
-    References
-    ----------
-    .. [1] Bayesian logistic regression for classification of tabular data (gridRVM).
-    .. [2] L. Wolf, T. Hassner and Y. Taigman, "Descriptor based methods in the wild", ECCV workshop on
-       faces in real-life images, 2008.
-
-    Examples
-    --------
-    >>> from laconism.datasets import load_lfw_pairs
-    >>> load_lfw_pairs().data.shape  # doctest: +SKIP
-    (6000, 8, 63)
     """
     arrays = load_npz("lfw_pairs_62x47")
     folds = arrays["fold"].astype(np.int64)
@@ -85,8 +72,8 @@ def _at_even_steps(folds: NDArray[np.int64], per_fold: int | None) -> NDArray[np
     if per_fold is None:
         return np.arange(folds.size)
     members = [np.flatnonzero(folds == fold) for fold in np.unique(folds)]
-    if not 1 <= per_fold <= min(map(len, members)):
-        most = min(map(len, members))
+    most = min(map(len, members))
+    if not 1 <= per_fold <= most:
         raise ValueError(f"per_fold must be a number from 1 to {most} or None, got {per_fold}.")
     taken = [rows[np.linspace(0, len(rows) - 1, per_fold).astype(np.intp)] for rows in members]
     return np.sort(np.concatenate(taken))
@@ -177,10 +164,8 @@ def _patch_distance(images: Images, first: Shift, second: Shift) -> Images:
 
 
 def _pack(bits: list[NDArray[np.bool_]]) -> Codes:
-    code = np.zeros(bits[0].shape, dtype=np.uint8)
-    for k, bit in enumerate(bits):
-        code |= bit.astype(np.uint8) << np.uint8(k)
-    return code
+    """Return the code whose k-th binary digit is the k-th of at most eight bits."""
+    return np.packbits(np.stack(bits), axis=0, bitorder="little")[0]
 
 
 def _pack_clear(differences: list[Images], threshold: float = 0.01) -> Codes:
@@ -191,8 +176,8 @@ def _pack_clear(differences: list[Images], threshold: float = 0.01) -> Codes:
 def _uniform_codes() -> Codes:
     """Return the map of 256 patterns to 58 with at most two changes around the ring, and the rest."""
     patterns = np.arange(256, dtype=np.uint8)
-    qr_compress = (patterns << np.uint8(1)) | (patterns >> np.uint8(7))
-    changes = np.array([int(pattern).bit_count() for pattern in patterns ^ qr_compress])
+    rotated = (patterns << np.uint8(1)) | (patterns >> np.uint8(7))
+    changes = np.array([int(pattern).bit_count() for pattern in patterns ^ rotated])
     codes = np.full(256, 58, dtype=np.uint8)
     codes[changes <= 2] = np.arange(58)
     return codes
