@@ -165,7 +165,7 @@ def _patch_distance(images: Images, first: Shift, second: Shift) -> Images:
 
 def _pack(bits: list[NDArray[np.bool_]]) -> Codes:
     """Return the code whose k-th binary digit is the k-th of at most eight bits."""
-    return np.packbits(np.stack(bits), axis=0, bitorder="little")[0]
+    return np.asarray(np.packbits(np.stack(bits), axis=0, bitorder="little")[0])
 
 
 def _pack_clear(differences: list[Images], threshold: float = 0.01) -> Codes:

@@ -113,10 +113,11 @@ class Scaled(Kernel):
         """Return both transformed by origin and spread; if they are one object, so are the results."""
         if self.origin is None and self.spread is None:
             return X, C
-        A = self._transformed(X)
-        return A, A if C is X else self._transformed(C)
+        A = self.transformed(X)
+        return A, A if C is X else self.transformed(C)
 
-    def _transformed(self, X: Any) -> Array:
+    def transformed(self, X: Any) -> Array:
+        """Return the features after origin and spread, before the scales."""
         A = as_float(X)
         A = A.toarray() if is_sparse(A) else A
         if self.origin is not None:
