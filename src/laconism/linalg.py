@@ -2,7 +2,7 @@
 
 Everything is written in ``D = sqrt(variance)``, never in precisions: the matrix that is factorised is
 ``I + D G D``, whose eigenvalues are at least one, and a weight of prior variance zero stays exactly
-zero without an epsilon (eq. (16) of [FJ01]).
+zero without an epsilon (eq. (16) of Figueiredo and Jain, 2001).
 """
 
 from __future__ import annotations

@@ -13,15 +13,7 @@ from .._protocols import Basis, Factors, Index
 
 @dataclass(frozen=True)
 class WithConstant:
-    """The constant column followed by another basis; its source is -1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.basis import Features, WithConstant
-    >>> WithConstant(Features(np.arange(2))).columns(np.array([[5.0, 7.0]]))
-    array([[1., 5., 7.]])
-    """
+    """The constant column followed by another basis; its source is -1."""
 
     rest: Basis
     constant: bool = True

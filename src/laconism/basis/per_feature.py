@@ -19,14 +19,6 @@ class PerFeature:
 
     Eq. (26) of the gridRVM paper. On the grid of features by centres each feature is one slice, so an
     irrelevant feature can be removed as a whole.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.basis import PerFeature
-    >>> basis = PerFeature.on_rows(1.0, np.array([[0.0, 0.0], [1.0, 2.0]]))
-    >>> basis.columns(np.array([[0.0, 2.0]])).round(3)
-    array([[1.   , 0.368, 0.018, 1.   ]])
     """
 
     gamma: float

@@ -67,19 +67,6 @@ class DenseDesign:
 
     A float32 matrix stays float32. Its products are computed in double precision, chunk by chunk, and a
     small subset of its columns is converted to double.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, p)
-        The columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.design import DenseDesign
-    >>> design = DenseDesign(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    >>> design.matvec(np.array([1.0, 1.0]))
-    array([3., 7.])
     """
 
     def __init__(self, matrix: Array, memory: GramMemory | None = None) -> None:

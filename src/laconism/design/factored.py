@@ -40,17 +40,8 @@ class FactoredDesign:
     Operations on all columns use the factors, in :math:`O((n + p)r)` time and memory. Few columns are
     evaluated exactly. So the approximation affects only which columns are selected: the weights of a
     sparse model are exact.
-
-    Parameters
-    ----------
-    G : ndarray of shape (r, n)
-        Row factor, its rows centred if the columns are.
-    C : ndarray of shape (r, p)
-        Column factor.
-    exact : callable
-        ``exact(index)`` returns these columns themselves, of shape (n, len(index)).
-    index : ndarray of shape (p,), optional
-        The index of each column in ``exact``.
+    The rows of ``G`` are centred if the columns are. ``exact(index)`` returns these columns themselves;
+    ``index`` is the place of each column there.
     """
 
     def __init__(

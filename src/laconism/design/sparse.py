@@ -36,18 +36,6 @@ class SparseDesign:
 
     Columns are not centred, since that would make them dense. A free intercept is eliminated in the
     normal equations instead.
-
-    Parameters
-    ----------
-    matrix : sparse matrix or array of shape (n, p)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> from laconism.design import SparseDesign
-    >>> SparseDesign(csr_array([[1.0, 0.0], [0.0, 4.0]])).rmatvec(np.array([1.0, 2.0]))
-    array([1., 8.])
     """
 
     def __init__(self, matrix: Any, memory: GramMemory | None = None) -> None:

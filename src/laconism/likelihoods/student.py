@@ -31,9 +31,9 @@ class Student(Noise):
 
     A Gaussian whose precision differs from row to row, :math:`y \sim \mathcal N(f, \sigma^2/\tau)`,
     :math:`\tau \sim \mathrm{Gamma}(\nu/2, \nu/2)`. The touching Gaussian has the row's expected
-    precision, :math:`(\nu + 1)/(\nu\sigma^2 + (y - m)^2 + v)` [LLT89]_, so a target counts less the
-    larger its residual. Scale and degrees of freedom are estimated together by maximum likelihood;
-    without outliers the estimate is close to a Gaussian.
+    precision, :math:`(\nu + 1)/(\nu\sigma^2 + (y - m)^2 + v)` (Lange, Little and Taylor, JASA 84, 1989),
+    so a target counts less the larger its residual. Scale and degrees of freedom are estimated together
+    by maximum likelihood; without outliers the estimate is close to a Gaussian.
 
     Parameters
     ----------
@@ -57,11 +57,6 @@ class Student(Noise):
     >>> _, r = Student(df=3.0).surrogate(y, f, np.zeros(4))
     >>> r.round(3)
     array([1.329, 1.316, 1.329, 0.002])
-
-    References
-    ----------
-    .. [LLT89] K. Lange, R. Little, J. Taylor, Robust statistical modeling using the t distribution,
-       Journal of the American Statistical Association 84, 1989.
     """
 
     concave = False
@@ -150,7 +145,7 @@ class Student(Noise):
         return np.asarray(self._level - 0.5 * (self.df + 1) * np.log1p(away / (self.df * self.noise)))
 
     def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
-        """Return the target itself and its expected precision [LLT89]."""
+        """Return the target itself and its expected precision."""
         away = np.asarray((y - m) ** 2 + v)
         r = (self.df + 1) / (self.df * self.noise + away)
         return np.broadcast_to(y, away.shape).astype(float), r

@@ -137,17 +137,7 @@ class GeneralizedGaussian(Prior):
         return self.at(math.exp(np.clip((math.log(variance) - ratio) * self.q / 2, -230.0, 230.0)))
 
     def learn(self, w: Array, effective: float, unit: float = 1.0) -> Self:
-        """Return the prior with the scale re-estimated from the weights, eq. (9) of [GGIG].
-
-        Parameters
-        ----------
-        w : ndarray
-            The weights.
-        effective : float
-            Their effective number m.
-        unit : float, default=1.0
-            The unit of ``b``.
-        """
+        """Return the prior with the scale of eq. (9), given the effective number m and the unit of b."""
         count, size = self._count(w, effective, unit)
         return self.at(size / count)
 
