@@ -8,14 +8,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import erfcx, expit, log_expit, log_ndtr, logsumexp
 
-Array = NDArray[np.floating]
-
-# Below this point the continued fraction of the Mills ratio is exact in double precision, while the
-# direct formula has started to cancel.
-_TAIL_START = -12.0
+from ._protocols import Array
 
 
 def probit_ratio(t: ArrayLike) -> Array:
@@ -66,7 +62,7 @@ def probit_parts(t: ArrayLike) -> tuple[Array, Array, Array]:
     log_p = np.where(left, np.log(0.5 * e) - half, np.log1p(-tail))
     ratio = np.sqrt(2 / np.pi) * np.where(left, 1 / e, 0.5 * density / (1 - tail))
     plus = np.asarray(ratio + t)
-    far = t < _TAIL_START
+    far = t < -12.0  # where the direct formula cancels, and the continued fraction is exact
     if far.any():
         plus[far] = _ratio_plus(t[far])
     # For t < 0 rounding could make the product exceed its limit of 1.

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, hstack
 
 from .._protocols import Basis, Factors, Index
+from ..linalg import is_sparse
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,7 @@ class WithConstant:
         """Return the matrix of columns."""
         rest: Any = self.rest.columns(X)
         constant = np.ones((rest.shape[0], int(self.constant)))
-        sparse: bool = issparse(rest)
-        if sparse:
+        if is_sparse(rest):
             return hstack([csr_array(constant), rest], format="csr")
         return np.hstack([constant, rest])
 

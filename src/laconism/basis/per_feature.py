@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
 
 from .._protocols import Array, Factors, Index
+from ..linalg import as_dense
 from ._pivots import pivoted_cholesky
 from .rows import distinct_rows
 
@@ -31,9 +31,7 @@ class PerFeature:
     def on_rows(cls, gamma: float, X: Any) -> Self:
         """Return one column per feature and distinct row, ordered by feature."""
         first, rows = distinct_rows(X)
-        X = X[first]
-        sparse: bool = issparse(X)
-        X = np.asarray(X.toarray() if sparse else X, dtype=np.float64)
+        X = as_dense(X[first])
         n, d = X.shape
         return cls(gamma, np.repeat(np.arange(d), n), X.T.ravel(), np.arange(n * d), rows)
 
@@ -44,9 +42,7 @@ class PerFeature:
 
     def columns(self, X: Any) -> Array:
         """Return the matrix of columns."""
-        sparse: bool = issparse(X)
-        X = np.asarray(X.toarray() if sparse else X, dtype=np.float64)
-        away = X[:, self.feature]
+        away = as_dense(X)[:, self.feature]
         away -= self.value
         np.square(away, out=away)
         away *= -self.gamma

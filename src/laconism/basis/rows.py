@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from .._protocols import Array, Index
+from ..linalg import is_sparse
 
 
 def row_key(X: Any) -> Array:
@@ -16,9 +16,8 @@ def row_key(X: Any) -> Array:
     Sorting by it gives a canonical order of the rows.
     """
     direction = np.random.default_rng(0).normal(size=X.shape[1])
-    sparse: bool = issparse(X)
     # Not a matrix product of BLAS, which may round equal rows differently.
-    return np.asarray(X @ direction if sparse else np.einsum("ij,j->i", X, direction))
+    return np.asarray(X @ direction if is_sparse(X) else np.einsum("ij,j->i", X, direction))
 
 
 def distinct_rows(X: Any) -> tuple[Index, Index]:
@@ -28,13 +27,12 @@ def distinct_rows(X: Any) -> tuple[Index, Index]:
     so that a million distinct rows cost one sort.
     """
     n, key = X.shape[0], row_key(X)
-    sparse: bool = issparse(X)
     order = np.argsort(key, kind="stable")
     same = key[order[1:]] == key[order[:-1]]
     meets = np.flatnonzero(same)
     if not meets.size:
         return np.arange(n), np.arange(n)
-    if sparse:
+    if is_sparse(X):
         if (X[order[meets]] != X[order[meets + 1]]).nnz:
             return np.arange(n), np.arange(n)
     elif not (X[order[meets]] == X[order[meets + 1]]).all():

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from .._protocols import Array, Basis, Design, Index
+from ..linalg import is_sparse
 from ..magnitude import check_largest
 from .dense import DenseDesign
 from .factored import FactoredDesign
@@ -113,8 +113,7 @@ def _whole(basis: Basis, X: Any, weight: Array, centre: bool, large: int = 1_000
     if Phi is not X:
         check_largest(Phi)
     nothing = np.zeros(Phi.shape[1])
-    sparse: bool = issparse(Phi)
-    if sparse:
+    if is_sparse(Phi):
         return Built(SparseDesign(Phi), basis, nothing)
     design = DenseDesign(Phi)
     if not centre:

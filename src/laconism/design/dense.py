@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from .._protocols import Array, Compressed, Design, Index
-from ..linalg import CACHED_ENTRIES
+from ..linalg import CACHED_ENTRIES, row_blocks
 
 
 def is_everything(index: Index, size: int) -> bool:
@@ -90,11 +90,8 @@ class DenseDesign:
         return int(self.matrix.shape[0])
 
     def _slices(self) -> Iterator[slice]:
-        """Yield slices of rows that stay in the cache while they are converted or weighted."""
-        n, p = self.matrix.shape
-        step = max(1, CACHED_ENTRIES // max(p, 1))
-        for start in range(0, n, step):
-            yield slice(start, start + step)
+        """Return slices of rows that stay in the cache while they are converted or weighted."""
+        return row_blocks(*self.shape, CACHED_ENTRIES)
 
     def _chunks(self) -> Iterator[tuple[slice, Array]]:
         """Yield row slices and those rows in double precision."""

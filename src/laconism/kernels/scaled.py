@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from .._component import require
 from .._protocols import Array
-from ._pairwise import as_float, is_sparse, scale_features, scale_pair
+from ..linalg import is_sparse
+from ._pairwise import as_float, scale_features, scale_pair
 from .base import Kernel
 
 

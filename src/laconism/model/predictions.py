@@ -14,12 +14,9 @@ from .._protocols import Array, Basis, Index
 from ..judging.calibrate import press_noise
 from ..judging.left_out import OwnKernelPart, PressResiduals, has_few_rows
 from ..likelihoods import Gaussian
-from ..linalg import as_dense
+from ..linalg import LEAST_REMAINDER, as_dense
 from ..posterior import GaussianPosterior
 from .multiclass import couple
-
-# Least residual degrees of freedom, as a fraction of the observations.
-_MIN_FREE_SHARE = 0.1
 
 
 class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
@@ -137,7 +134,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
             Phi = as_dense(self.basis_.columns(X[own.rows]))[:, columns]
             press = PressResiduals.of(posterior, fitted.noise, own, X, Phi, residual, v[:, 0], weight)
             noise = press_noise(press.error, press.variance, weight, noise)
-        noise *= max(left / max(left - n_scales, _MIN_FREE_SHARE * total), 1.0)
+        noise *= max(left / max(left - n_scales, LEAST_REMAINDER * total), 1.0)
         return float(noise * (fitted.variance / fitted.noise))
 
     def predict(self, X: Any) -> Array:

@@ -254,6 +254,4 @@ def as_results(candidates: Sequence[Candidate], factors: Array, size_name: str) 
 
 def mean_of_tried(values: Array) -> Array:
     """Return the mean over the folds on which each candidate was tried, NaN if it never was."""
-    tried = ~np.isnan(values)
-    total = np.where(tried, values, 0.0).sum(axis=1)
-    return np.asarray(np.where(tried.any(axis=1), total, np.nan) / np.maximum(tried.sum(axis=1), 1))
+    return np.asarray(np.ma.masked_invalid(values).mean(axis=1).filled(np.nan))
