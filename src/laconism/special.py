@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import erfcx, expit, log_expit, log_ndtr, logsumexp
+from scipy.special import erfcx, log_expit, log_ndtr, logsumexp
 
 from ._protocols import Array
 
@@ -151,14 +151,3 @@ def _logistic_rule(deviation: Array) -> tuple[Array, Array]:
 
 def _log_odds(log_yes: Array, log_no: Array) -> Array:
     return np.asarray(logsumexp(log_yes, axis=1) - logsumexp(log_no, axis=1))
-
-
-__all__ = [
-    "expit",
-    "jaakkola_weight",
-    "log_expit",
-    "log_probit",
-    "logistic_normal_logit",
-    "probit_parts",
-    "probit_ratio",
-]

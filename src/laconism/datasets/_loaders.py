@@ -17,6 +17,7 @@ DATA_VARIABLE = "LACONISM_DATA"
 _IDA = "the IDA benchmark repository of G. Raetsch (Soft margins for AdaBoost, 2001)"
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
 _UCI = "https://archive.ics.uci.edu"
+_GENES = "Gene expressions, logarithms of intensities."
 _ESL = "the data of The Elements of Statistical Learning, https://hastie.su.domains/ElemStatLearn"
 
 # The source of each file's content, by the stem of its name.
@@ -163,14 +164,11 @@ def load_breast_cancer() -> Bunch:
     (569, 30)
     """
     raw = _load_breast_cancer()
-    return Bunch(
-        data=raw.data,
-        target=raw.target.astype(np.int64),
-        feature_names=list(raw.feature_names),
-        target_names=np.array(raw.target_names),
-        DESCR="Thirty measurements of cell nuclei in fine-needle aspirates, malignant or benign. "
-        "Source: Wolberg, Street and Mangasarian, UCI repository, 1995 (scikit-learn).",
+    descr = (
+        "Thirty measurements of cell nuclei in fine-needle aspirates, malignant or benign. "
+        "Source: Wolberg, Street and Mangasarian, UCI repository, 1995 (scikit-learn)."
     )
+    return _classes(raw.data, raw.target, raw.feature_names, raw.target_names, descr)
 
 
 def load_esl_mixture() -> Bunch:
@@ -186,15 +184,13 @@ def load_esl_mixture() -> Bunch:
         ``feature_names``, ``target_names``, ``DESCR``. Rows are ordered by class: shuffle.
     """
     arrays = load_npz("esl_mixture")
-    return Bunch(
-        data=arrays["x"].astype(np.float64),
-        target=arrays["y"].astype(np.int64),
-        means=arrays["means"].astype(np.float64).reshape(2, 10, 2),
-        feature_names=["x1", "x2"],
-        target_names=np.array(["blue", "orange"]),
-        DESCR="Two classes in the plane, each a mixture of ten Gaussians of variance 1/5; best "
-        f"error 20.8 %. Source: {PUBLISHED['esl_mixture']}.",
+    means = arrays["means"].astype(np.float64).reshape(2, 10, 2)
+    descr = (
+        "Two classes in the plane, each a mixture of ten Gaussians of variance 1/5; best "
+        f"error 20.8 %. Source: {PUBLISHED['esl_mixture']}."
     )
+    names = ["blue", "orange"]
+    return _classes(arrays["x"], arrays["y"], ["x1", "x2"], names, descr, means=means)
 
 
 def load_ida(name: str) -> Bunch:
@@ -217,21 +213,15 @@ def load_ida(name: str) -> Bunch:
         Mark results on them as such.
     """
     arrays = load_npz(f"ida_{name}")
-    X = arrays["X"].astype(np.float64)
+    X = arrays["X"]
     original = len(arrays["train_idx"]) > 0
     train = arrays["train_idx" if original else "substitute_train_idx"].astype(np.intp)
     # Some training sets of the repository repeat rows; the test set is all rows that are not in them.
     every = np.arange(len(X))
     tests = arrays["test_idx"].astype(np.intp) if original else [np.setdiff1d(every, t) for t in train]
-    return Bunch(
-        data=X,
-        target=arrays["y"].astype(np.int64),
-        splits=list(zip(train, tests, strict=True)),
-        original=original,
-        feature_names=[f"x{k + 1}" for k in range(X.shape[1])],
-        target_names=np.array(["-1", "1"]),
-        DESCR=f"Two classes. Source: {PUBLISHED.get(f'ida_{name}', 'the IDA benchmark repository')}.",
-    )
+    descr = f"Two classes. Source: {PUBLISHED.get(f'ida_{name}', 'the IDA benchmark repository')}."
+    names, splits = [f"x{k + 1}" for k in range(X.shape[1])], list(zip(train, tests, strict=True))
+    return _classes(X, arrays["y"], names, ["-1", "1"], descr, splits=splits, original=original)
 
 
 def load_leukemia() -> Bunch:
@@ -250,7 +240,8 @@ def load_leukemia() -> Bunch:
     arrays = load_npz("golub_leukemia")
     # Below is noise, above the scanner saturates (Dudoit, Fridlyand and Speed, JASA 97, 2002).
     intensities = np.clip(arrays["X"].astype(np.float64), 20, 16_000)
-    return _genes(arrays, np.log10(intensities), ["ALL", "AML"], PUBLISHED["golub_leukemia"])
+    descr = f"{_GENES} Source: {PUBLISHED['golub_leukemia']}."
+    return _classes(np.log10(intensities), arrays["y"], arrays["gene"], ["ALL", "AML"], descr)
 
 
 def load_colon() -> Bunch:
@@ -266,7 +257,8 @@ def load_colon() -> Bunch:
         ``target_names``, ``DESCR``.
     """
     arrays = load_npz("alon_colon")
-    return _genes(arrays, np.log10(arrays["X"]), ["normal", "tumour"], PUBLISHED["alon_colon"])
+    descr = f"{_GENES} Source: {PUBLISHED['alon_colon']}."
+    return _classes(np.log10(arrays["X"]), arrays["y"], arrays["gene"], ["normal", "tumour"], descr)
 
 
 def find_data_file(name: str) -> Path:
@@ -368,13 +360,15 @@ def _from_mass(
     return bunch
 
 
-def _genes(
-    arrays: dict[str, NDArray[Any]], X: NDArray[np.float64], classes: list[str], source: str
+def _classes(
+    X: NDArray[Any], y: NDArray[Any], features: Any, classes: Any, descr: str, **more: Any
 ) -> Bunch:
+    """Return the data of a classification."""
     return Bunch(
-        data=X,
-        target=arrays["y"].astype(np.int64),
-        feature_names=[str(name) for name in arrays["gene"]],
+        data=X.astype(np.float64),
+        target=y.astype(np.int64),
+        feature_names=[str(name) for name in features],
         target_names=np.array(classes),
-        DESCR=f"Gene expressions, logarithms of intensities. Source: {source}.",
+        DESCR=descr,
+        **more,
     )

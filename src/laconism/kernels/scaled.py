@@ -62,16 +62,12 @@ class Scaled(Kernel):
         allowed = allowed and bool(np.all(np.isfinite(theta) & (theta >= 0)))
         rule = "scales must be a list of finite numbers that are not negative"
         require(allowed, self, rule, self.scales)
-        if self.origin is not None:
-            origin = np.asarray(self.origin)
-            fits = origin.shape == theta.shape and bool(np.isfinite(origin).all())
-            require(fits, self, "origin must be as many finite numbers as there are scales", self.origin)
-        if self.spread is not None:
-            spread = np.asarray(self.spread)
-            fits = spread.shape == theta.shape and bool(np.all(np.isfinite(spread) & (spread > 0)))
-            require(
-                fits, self, "spread must be as many positive numbers as there are scales", self.spread
-            )
+        for name, kind, least in (("origin", "finite", -np.inf), ("spread", "positive", 0.0)):
+            value = getattr(self, name)
+            if value is not None:
+                fits = np.shape(value) == theta.shape and bool(np.isfinite(value).all())
+                fits = fits and bool(np.greater(value, least).all())
+                require(fits, self, f"{name} must be as many {kind} numbers as there are scales", value)
         self.kernel.check()
 
     @property

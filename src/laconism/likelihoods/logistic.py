@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import log_expit
 
 from .._protocols import Array
-from ..special import jaakkola_weight, log_expit, logistic_normal_logit
+from ..special import jaakkola_weight, logistic_normal_logit
 from ._base import Binary
 
 

@@ -81,13 +81,6 @@ class Student(Noise):
         require(is_positive(self.df), self, "df must be a positive number", self.df)
 
     @property
-    def _level(self) -> float:
-        """The log density at residual zero."""
-        half = self.df / 2
-        level = gammaln(half + 0.5) - gammaln(half) - 0.5 * np.log(np.pi * self.df * self.noise)
-        return float(level)
-
-    @property
     def variance(self) -> float:
         """Variance of the Gaussian with the same probability within two deviations as the noise.
 
@@ -141,8 +134,9 @@ class Student(Noise):
 
     def bound(self, y: Array, m: Array, v: Array) -> Array:
         """Return the log density at the root mean squared residual (by Jensen's inequality)."""
-        away = np.asarray((y - m) ** 2 + v)
-        return np.asarray(self._level - 0.5 * (self.df + 1) * np.log1p(away / (self.df * self.noise)))
+        half, away = self.df / 2, np.asarray((y - m) ** 2 + v)
+        level = gammaln(half + 0.5) - gammaln(half) - 0.5 * np.log(np.pi * self.df * self.noise)
+        return np.asarray(level - (half + 0.5) * np.log1p(away / (self.df * self.noise)))
 
     def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
         """Return the target itself and its expected precision."""
@@ -244,10 +238,7 @@ def _best_scale(q: Array, share: Array, df: float, start: float, max_steps: int 
 
 
 def _best_df(q: Array, share: Array, start: float, ends: tuple[float, float]) -> float:
-    """Return the maximum likelihood estimate of the degrees of freedom, each with its best scale.
-
-    The estimate is between ``ends``.
-    """
+    """Return the degrees of freedom between ``ends`` of largest likelihood, each with its best scale."""
     scale = start
 
     def slope(log_df: float) -> float:
