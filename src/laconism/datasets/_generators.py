@@ -43,13 +43,6 @@ def make_ripley(n_samples: int = 250, random_state: Seed = None) -> tuple[Floats
     -------
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
         The points and their classes, 0 or 1.
-
-    Examples
-    --------
-    >>> from laconism.datasets import make_ripley
-    >>> X, y = make_ripley(n_samples=100, random_state=0)
-    >>> X.shape, int(y.sum())
-    ((100, 2), 50)
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)
@@ -80,13 +73,6 @@ def make_gaussian_classes(
     -------
     X, y : ndarrays of shape (n_samples, n_features) and (n_samples,)
         The points and their classes, 0 or 1.
-
-    Examples
-    --------
-    >>> from laconism.datasets import make_gaussian_classes
-    >>> X, y = make_gaussian_classes(n_samples=200, n_features=20, random_state=0)
-    >>> X.shape, int(y.sum())
-    ((200, 20), 100)
     """
     if n_features < 2:
         raise ValueError(f"n_features must be at least 2, the informative ones; got {n_features}.")
@@ -129,13 +115,6 @@ def make_tibshirani(
     -------
     X, y, coef : ndarrays of shape (n_samples, n_features), (n_samples,) and (n_features,)
         The design, the responses and the true coefficients.
-
-    Examples
-    --------
-    >>> from laconism.datasets import make_tibshirani
-    >>> X, y, coef = make_tibshirani(random_state=0)
-    >>> X.shape, coef
-    ((20, 8), array([3. , 1.5, 0. , 0. , 2. , 0. , 0. , 0. ]))
     """
     values: Any = coef
     published_sigma = 3.0
@@ -198,16 +177,14 @@ def make_sparse_regression(
 ) -> tuple[Floats, Floats, Floats]:
     """Draw a linear regression problem with more features than observations, few of them relevant.
 
-    y = X coef + noise N(0, 1). Relevant features are placed at random; each coefficient has a
-    random sign and a magnitude uniform on [1, 3). Rows of X are Gaussian with unit variances and
-    correlation ``rho**abs(i - j)``, drawn in time and memory proportional to the size of X.
+    y = X coef + noise N(0, 1). Relevant features are placed at random; each coefficient has a random
+    sign and a magnitude uniform on [1, 3). Rows of X are Gaussian with unit variances and correlation
+    ``rho**abs(i - j)``.
 
     Parameters
     ----------
-    n_samples : int, default=150
-        Number of observations.
-    n_features : int, default=500
-        Number of features.
+    n_samples, n_features : int, default=150 and 500
+        Numbers of observations and of features.
     n_relevant : int, default=10
         Number of coefficients that are not zero.
     rho : float, default=0.0
@@ -221,14 +198,6 @@ def make_sparse_regression(
     -------
     X, y, coef : ndarrays of shape (n_samples, n_features), (n_samples,) and (n_features,)
         The design, the responses and the true coefficients.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.datasets import make_sparse_regression
-    >>> X, y, coef = make_sparse_regression(random_state=0)
-    >>> X.shape, int(np.count_nonzero(coef))
-    ((150, 500), 10)
     """
     rng = np.random.default_rng(random_state)
     coef = _random_signs(n_features, n_relevant, rng)
@@ -254,10 +223,8 @@ def make_sparse_classification(
 
     Parameters
     ----------
-    n_samples : int, default=150
-        Number of observations.
-    n_features : int, default=1000
-        Number of features.
+    n_samples, n_features : int, default=150 and 1000
+        Numbers of observations and of features.
     n_relevant : int, default=5
         Number of coefficients that are not zero.
     weight : float, default=2.0
@@ -271,14 +238,6 @@ def make_sparse_classification(
     -------
     X, y, coef : ndarrays of shape (n_samples, n_features), (n_samples,) and (n_features,)
         The design, the classes 0 and 1, whose numbers are random, and the true coefficients.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.datasets import make_sparse_classification
-    >>> X, y, coef = make_sparse_classification(random_state=0)
-    >>> X.shape, np.unique(np.abs(coef))
-    ((150, 1000), array([0., 2.]))
     """
     rng = np.random.default_rng(random_state)
     coef = weight * _random_signs(n_features, n_relevant, rng)
@@ -313,13 +272,6 @@ def make_spiral(
     -------
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
         The points and their classes, 0 or 1.
-
-    Examples
-    --------
-    >>> from laconism.datasets import make_spiral
-    >>> X, y = make_spiral(n_samples=100, random_state=0)
-    >>> X.shape, int(y.sum())
-    ((100, 2), 50)
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)

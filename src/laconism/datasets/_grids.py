@@ -30,12 +30,6 @@ def mixture_means(random_state: Seed = None) -> Floats:
     -------
     means : ndarray of shape (2, 10, 2)
         The means by class.
-
-    Examples
-    --------
-    >>> from laconism.datasets import mixture_means
-    >>> mixture_means(random_state=0).shape
-    (2, 10, 2)
     """
     centres = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
     return centres + np.random.default_rng(random_state).standard_normal((2, 10, 2))

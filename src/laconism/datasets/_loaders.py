@@ -156,12 +156,6 @@ def load_breast_cancer() -> Bunch:
     data : Bunch
         ``data`` (569, 30), ``target`` (0 = malignant, 1 = benign), ``feature_names``,
         ``target_names``, ``DESCR``.
-
-    Examples
-    --------
-    >>> from laconism.datasets import load_breast_cancer
-    >>> load_breast_cancer().data.shape
-    (569, 30)
     """
     raw = _load_breast_cancer()
     descr = (
@@ -281,13 +275,6 @@ def find_data_file(name: str) -> Path:
     ------
     FileNotFoundError
         If the file is in neither folder; the message names the source of its content.
-
-    Examples
-    --------
-    >>> from laconism.datasets import find_data_file
-    >>> find_data_file("no_such_file.npz")
-    Traceback (most recent call last):
-    FileNotFoundError: The data file no_such_file.npz is missing: set the environment variable ...
     """
     folders = [Path("..", "shared", "data")]
     if named := os.environ.get(DATA_VARIABLE):

@@ -66,12 +66,9 @@ def build_design(
 ) -> Built:
     """Return the columns of the basis at the training rows as a design.
 
-    Positive semi-definite kernels of less than half of the full rank are factored, sparse features
-    stay sparse, the rest is dense.
-
-    ``centre`` subtracts the weighted mean from each column, for accuracy: with a free intercept it makes
-    no difference. Sparse columns are not centred. ``tol`` and ``max_rank`` are of the factorisation of
-    a kernel matrix.
+    Positive semi-definite kernels of less than half of the full rank are factored, up to ``tol`` and
+    ``max_rank``; sparse features stay sparse, the rest is dense. ``centre`` subtracts the weighted mean
+    from each column that is not sparse, for accuracy: with a free intercept it makes no difference.
     """
     factors = basis.factors(tol=tol, max_rank=max_rank)
     if factors is None:

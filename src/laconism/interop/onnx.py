@@ -53,8 +53,8 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     Notes
     -----
     A grid model that was fitted on tables takes tables; one with a given ``grid_shape`` takes flat rows.
-    The ``std`` of :class:`~laconism.RVMRegressor` grows away from the data. For this the graph holds a
-    square matrix of the size of the kernel matrix's rank.
+    With ``std`` the graph of an :class:`~laconism.RVMRegressor` holds a square matrix of the size of the
+    kernel matrix's rank.
 
     A pipeline may scale, impute, encode categories and select features with the usual classes of
     scikit-learn, also within a ``ColumnTransformer``. If some of its columns are strings, the graph has

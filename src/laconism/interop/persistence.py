@@ -84,11 +84,6 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = Fal
         Whether to leave out the parts of each Laconic model that predictions do not need, as its method
         ``slim`` does: the reference, and the training rows without a kernel.
 
-    See Also
-    --------
-    load : Load the model again.
-    laconism.to_onnx : Convert a model to a graph, for prediction without Python.
-
     Examples
     --------
     >>> import os, tempfile

@@ -44,17 +44,12 @@ class Kernel(Component, ABC):
 
     @abstractmethod
     def __call__(self, X: Any, C: Any) -> Array:
-        """Return the matrix ``K(x_i, c_j)``.
+        """Return the matrix ``K(x_i, c_j)``, of shape (n, m).
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, p)
-        C : array or sparse matrix of shape (m, p)
-            The centres.
-
-        Returns
-        -------
-        ndarray of shape (n, m)
+        X, C : arrays or sparse matrices of shape (n, p) and (m, p)
+            The rows and the centres.
         """
 
     @abstractmethod
@@ -65,20 +60,14 @@ class Kernel(Component, ABC):
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
         """Return the gradient with respect to the feature scales of a weighted sum of kernel values.
 
-        The k-th entry is ``sum_ij W_ij d K(sqrt(theta) o x_i, sqrt(theta) o c_j) / d theta_k``.
+        The k-th of p entries is ``sum_ij W_ij d K(sqrt(theta) o x_i, sqrt(theta) o c_j) / d theta_k``.
 
         Parameters
         ----------
-        X : array of shape (n, p)
-        C : array of shape (m, p)
-        theta : array of shape (p,)
-            Non-negative feature scales.
-        W : array of shape (n, m)
-            The weights of the sum.
-
-        Returns
-        -------
-        ndarray of shape (p,)
+        X, C : arrays of shape (n, p) and (m, p)
+            The rows and the centres.
+        theta, W : arrays of shape (p,) and (n, m)
+            Feature scales, not negative, and the weights of the sum.
         """
 
     def __add__(self, other: Kernel) -> Sum:

@@ -83,12 +83,10 @@ class Augmentation:
 
     .. math:: m_* \mathrel{+}= \frac{e q}{\alpha + s}, \qquad v_* \mathrel{+}= \frac{e^2}{\alpha + s}.
 
-    That needs :math:`k_* = k(X, x_*)` at all training rows. It is computed from the few rows :math:`P`
-    that span the kernel matrix, :math:`k_* \approx G^T L^{-1} k(P, x_*)` with :math:`K_{PP} = LL^T` and
-    :math:`G = L^{-1}K_{PX}`, so that the stored model does not grow with the number of rows.
-
-    The prior variance :math:`1/\alpha` of the new weight makes the latent far away vary as much as it
-    does over the training rows.
+    :math:`k_* = k(X, x_*)` is computed from the few rows :math:`P` that span the kernel matrix,
+    :math:`k_* \approx G^T L^{-1} k(P, x_*)` with :math:`K_{PP} = LL^T` and :math:`G = L^{-1}K_{PX}`, so
+    that the stored model does not grow with the number of rows. The prior variance :math:`1/\alpha` of
+    the new weight makes the latent far away vary as much as it does over the training rows.
     """
 
     kernel: Kernel
