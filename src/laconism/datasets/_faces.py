@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,9 @@ from sklearn.utils import Bunch
 
 from ._loaders import PUBLISHED, load_npz
 
-# The paper's grid, in the middle of an image: rows and columns of blocks, and the side of a block in
-# pixels, since these images are smaller than the paper's.
-BLOCK_ROWS = 9
-BLOCK_COLUMNS = 7
+# The paper's grid in the middle of an image, rows and columns of blocks.
+BLOCKS = (9, 7)
+# Pixels of the side of a block: these images are smaller than the paper's.
 BLOCK_SIDE = 6
 
 Images = NDArray[np.float32]
@@ -61,7 +61,7 @@ def load_lfw_pairs(*, one_shot: int | None = None, per_fold: int | None = None) 
         target=arrays["pair_same"][rows].astype(np.int64),
         fold=folds,
         row_names=names,
-        block_shape=(BLOCK_ROWS, BLOCK_COLUMNS),
+        block_shape=BLOCKS,
         DESCR="Pairs of faces, distances of descriptors by blocks. "
         f"Source: {PUBLISHED['lfw_pairs_62x47']}.",
     )
@@ -90,7 +90,7 @@ def pair_tables(
         codes = np.concatenate([describe(images[start : start + batch]) for start in starts])
         kinds = [f"{name} L2", f"{name} Hellinger"]
         kinds += [f"{name} one-shot", f"{name} one-shot of roots"] if negative is not None else []
-        table = np.empty((len(kinds), BLOCK_ROWS * BLOCK_COLUMNS, len(pairs)), dtype=np.float32)
+        table = np.empty((len(kinds), prod(BLOCKS), len(pairs)), dtype=np.float32)
         for block, histograms in enumerate(_histograms(codes, n_codes)):
             for k, values in enumerate((histograms, np.sqrt(histograms))):
                 left, right = values[pairs[:, 0]], values[pairs[:, 1]]
@@ -127,18 +127,16 @@ def _one_shot(
 def _histograms(codes: Codes, n_codes: int) -> list[NDArray[np.float32]]:
     """Return for every block the relative frequencies of the codes, images by codes."""
     height, width = codes.shape[1:]
-    top = (height - BLOCK_ROWS * BLOCK_SIDE) // 2
-    left = (width - BLOCK_COLUMNS * BLOCK_SIDE) // 2
+    top, left = (height - BLOCKS[0] * BLOCK_SIDE) // 2, (width - BLOCKS[1] * BLOCK_SIDE) // 2
     if top < 0 or left < 0:
         raise ValueError(f"Images must hold 9 x 7 blocks of 6 x 6 pixels, got {height} x {width}.")
     found = []
-    for row in range(BLOCK_ROWS):
-        for column in range(BLOCK_COLUMNS):
-            y, x = top + row * BLOCK_SIDE, left + column * BLOCK_SIDE
-            block = codes[:, y : y + BLOCK_SIDE, x : x + BLOCK_SIDE].reshape(len(codes), -1)
-            flat = block + n_codes * np.arange(len(codes))[:, None]
-            counts = np.bincount(flat.ravel(), minlength=n_codes * len(codes))
-            found.append((counts.reshape(len(codes), n_codes) / block.shape[1]).astype(np.float32))
+    for row, column in np.ndindex(BLOCKS):
+        y, x = top + row * BLOCK_SIDE, left + column * BLOCK_SIDE
+        block = codes[:, y : y + BLOCK_SIDE, x : x + BLOCK_SIDE].reshape(len(codes), -1)
+        flat = block + n_codes * np.arange(len(codes))[:, None]
+        counts = np.bincount(flat.ravel(), minlength=n_codes * len(codes))
+        found.append((counts.reshape(len(codes), n_codes) / block.shape[1]).astype(np.float32))
     return found
 
 

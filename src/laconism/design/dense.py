@@ -62,7 +62,7 @@ def _proportion(r: Array, known: Array) -> float | None:
     return ratio if (np.abs(r - expected) <= 1e-14 * expected).all() else None
 
 
-class DenseDesign:
+class DenseDesign(Design):
     """A dense matrix behind the design interface.
 
     A float32 matrix stays float32. Its products are computed in double precision, chunk by chunk, and a
@@ -83,11 +83,6 @@ class DenseDesign:
         """Rows and columns."""
         n, p = self.matrix.shape
         return n, p
-
-    @property
-    def height(self) -> int:
-        """Rows of the compressed problem."""
-        return int(self.matrix.shape[0])
 
     def _slices(self) -> Iterator[slice]:
         """Return slices of rows that stay in the cache while they are converted or weighted."""
@@ -137,9 +132,6 @@ class DenseDesign:
         """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``."""
         half = np.sqrt(r)
         return Compressed(half[:, None] * self.matrix, (half * z.T).T, half, None)
-
-    def outer(self, variance: Array) -> None:
-        """Return None: for dense rows it is not cheaper than :meth:`compress`."""
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

@@ -34,7 +34,7 @@ class _Span:
         return Q, np.asarray(Q.T @ self.G.T)
 
 
-class FactoredDesign:
+class FactoredDesign(Design):
     r"""Columns :math:`\Phi \approx G^T C` of low rank, with the exact ones at hand.
 
     Operations on all columns use the factors, in :math:`O((n + p)r)` time and memory. Few columns are
@@ -123,9 +123,6 @@ class FactoredDesign:
         t, one = root.solve(Q.T @ (r * z.T).T), root.solve(Q.T @ r)
         T = root.product_transposed(self._coordinates)
         return Compressed(T, t, one, lambda: root.solve((half[:, None] * Q).T).T)
-
-    def outer(self, variance: Array) -> None:
-        """Return None: the compressed problem has fewer rows."""
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

@@ -31,7 +31,7 @@ def _outer(often: tuple[Array, Array], rarely: tuple[Array, Any], variance: Arra
     return np.asarray(scaled @ scaled.T + product.toarray(), dtype=float)
 
 
-class SparseDesign:
+class SparseDesign(Design):
     """A sparse matrix behind the design interface.
 
     Columns are not centred, since that would make them dense. A free intercept is eliminated in the
@@ -49,11 +49,6 @@ class SparseDesign:
         """Rows and columns."""
         n, p = self.by_row.shape
         return int(n), int(p)
-
-    @property
-    def height(self) -> int:
-        """Rows of the compressed problem."""
-        return self.shape[0]
 
     def matvec(self, w: Array) -> Array:
         """Return ``Phi w``, for one vector or for each column of a matrix."""

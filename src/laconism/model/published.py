@@ -11,6 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._component import is_name
 from .._protocols import Array, Basis, Index
 from ..linalg import as_dense, row_blocks
 from ..magnitude import check_largest
@@ -45,8 +46,7 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _precomputed(self) -> bool:
-        kernel = getattr(self, "kernel", None)
-        return isinstance(kernel, str) and kernel == "precomputed"
+        return is_name(getattr(self, "kernel", None), "precomputed")
 
     _kernel_selects_features = False  # whether a model with a kernel selects features too
 

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .._component import is_jobs, is_switch
+from .._component import is_jobs, is_name, is_switch
 from .._protocols import Array
 from ..judging.compare import Rule, Trial
 from ..judging.race import Candidate
@@ -173,8 +173,7 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        kernel = getattr(self, "kernel", None)
-        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
+        tags.input_tags.pairwise = is_name(getattr(self, "kernel", None), "precomputed")
         return tags
 
 

@@ -32,11 +32,10 @@ class FitData(NamedTuple):
     sample_shape: tuple[int, ...] | None = None  # of samples that were tables
 
 
-@dataclass(frozen=True)
 class Labels:
     """The task of classification: two classes on one latent, more of them one against the rest."""
 
-    named: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: BINARY)
+    named = BINARY
     kind: type = Binary
     classifies = True
 
