@@ -59,8 +59,7 @@ def dissimilar(
 ) -> Index:
     """Return the columns of largest positive score, none of them similar to one before it.
 
-    Near duplicates of a column have nearly its score, and one of them is enough. ``cosines(k)`` returns
-    the absolute cosine between column k and each column.
+    ``cosines(k)`` returns the absolute cosine between column k and each column.
     """
     picked: list[int] = []
     score = score.copy()

@@ -113,11 +113,7 @@ def logistic_normal_logit(m: ArrayLike, v: ArrayLike) -> Array:
 
 
 def _logit_block(m: Array, v: Array, widest: float = 3.0) -> Array:
-    """Return the log-odds of each row.
-
-    Gauss-Hermite resolves the logistic step while the Gaussian is not wider than ``widest``; beyond it
-    the integral is taken over the logistic density instead, where the Gaussian cdf is smooth.
-    """
+    """Return the log-odds of each row; Gauss-Hermite resolves the logistic step up to ``widest``."""
     out = m.copy()
     deviation = np.sqrt(v)
     narrow = (deviation > 0) & (deviation <= widest)

@@ -110,8 +110,7 @@ def _one_shot(
 ) -> NDArray[np.float32]:
     """Return the one-shot similarities: each of a pair against the negative set, by LDA.
 
-    The covariance of the negative set gets a fraction of its mean variance: it is singular, since a
-    block of 36 pixels cannot fill 256 bins.
+    The covariance of the negative set is singular, so it gets a fraction of its mean variance.
     """
     mean = negative.mean(axis=0)
     centred = negative - mean

@@ -111,9 +111,8 @@ class FactoredDesign(Design):
     def compress(self, r: Array, z: Array) -> Compressed:
         """Return the problem projected onto the span of the factor and the constant.
 
-        With :math:`R^{1/2}Q = UL^T`, where ``U`` is orthonormal. ``L`` comes from the Cholesky factor
-        of :math:`Q^TRQ = LL^T`, or from a QR decomposition where rows of very small weight make that
-        inaccurate.
+        :math:`R^{1/2}Q = UL^T` with ``U`` orthonormal and the Cholesky factor of :math:`Q^TRQ = LL^T`,
+        or by a QR decomposition where rows of very small weight make that inaccurate.
         """
         Q, half = self._span.orthogonal[0], np.sqrt(r)
         root = Triangle.exact(DenseDesign(Q).gram(r))

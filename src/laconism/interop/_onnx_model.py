@@ -45,8 +45,7 @@ def needs_double(model: Any, max_rounding: float = 1e-4) -> bool:
     """Return whether single precision might round a latent by more than this.
 
     For a regression that is in units of the noise's deviation. Highly correlated kernels have large
-    weights of either sign, and the rounding of each kernel remains when they cancel. Features are
-    centred, so that nothing cancels.
+    weights of either sign, and their rounding remains when they cancel. Centred features do not cancel.
     """
     basis, sizes = model.basis_, [np.abs(posterior.centre)[None] for posterior in model.posteriors_]
     if isinstance(basis, Features):

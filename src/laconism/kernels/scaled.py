@@ -76,10 +76,7 @@ class Scaled(Kernel):
         return self.kernel.positive
 
     def slopes(self, X: Any, C: Any, w: Array) -> Array:
-        """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row, for a stationary kernel.
-
-        The gradient is with respect to the transformed features, after ``origin`` and ``spread``.
-        """
+        """Return the gradient of ``sum_j w_j K(x, c_j)`` in the transformed features at every row."""
         inner: Any = self.kernel
         scaled = scale_pair(*self._moved(X, C), self.scales)
         return np.asarray(np.sqrt(self.scales) * inner.slopes(*scaled, w))

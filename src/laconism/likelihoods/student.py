@@ -82,10 +82,7 @@ class Student(Noise):
 
     @property
     def variance(self) -> float:
-        """Variance of the Gaussian with the same probability within two deviations as the noise.
-
-        The variance of the noise itself may be infinite.
-        """
+        """Variance of the Gaussian with the same probability within two deviations as the noise."""
         return float(self.noise * (student.isf(norm.sf(2.0), self.df) / 2) ** 2)
 
     @property

@@ -113,8 +113,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         """Return the noise variance of the residuals, by their degrees of freedom.
 
         If rows are few for the parameters, it is at least that of the leave-one-out residuals. ``basis``
-        has all candidate columns. ``n_scales`` is the number of fitted parameters of the columns, which
-        cost a degree of freedom each.
+        has all candidate columns, whose ``n_scales`` parameters cost a degree of freedom each.
         """
         fitted = self.likelihoods_[0]
         if not fitted.estimate:
@@ -219,8 +218,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
     def _around(self, X: Any) -> tuple[Array, Array, float]:
         """Return mean and variance of the latent, and the unit of that variance.
 
-        The published noise variance is corrected for the degrees of freedom, that of the likelihood is
-        not. The unit is the ratio of their standard deviations.
+        The unit is the published noise deviation, by its degrees of freedom, over the likelihood's.
         """
         m, std = self.predict_dist(X)
         unit = float(np.sqrt(self.noise_variance_ / self.likelihoods_[0].variance))

@@ -130,10 +130,7 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return unfold_like(X, self._sample_shape, self.n_features_in_) if self._takes_grids else X
 
     def _latents(self, X: Any, *, far: bool = True) -> tuple[Array, Array]:
-        """Return mean and variance of the latent, one column per output.
-
-        With ``far`` the correction far from the training rows is included, if the model has one.
-        """
+        """Return mean and variance of each output's latent; ``far`` includes the far variance."""
         X = self._as_rows(X)
         with naming_columns(X):
             X = validate_data(self, X, **ROWS, reset=False)
