@@ -3,12 +3,11 @@
 import mpmath
 import numpy as np
 import pytest
+from scipy.special import expit, log_expit
 
 from laconism.likelihoods import Logistic, Probit
 from laconism.special import (
-    expit,
     jaakkola_weight,
-    log_expit,
     log_probit,
     logistic_normal_logit,
     probit_parts,

@@ -163,6 +163,7 @@ class Design(Protocol):
     @property
     def height(self) -> int:
         """Rows of the compressed problem: the number of rows, or a bound on the rank."""
+        return self.shape[0]
 
     def matvec(self, w: Array) -> Array:
         """Return ``Phi w``, for one vector or for each column of a matrix."""
@@ -187,6 +188,7 @@ class Design(Protocol):
 
     def outer(self, variance: Array) -> Array | None:
         """Return ``Phi diag(variance) Phi'`` where that is cheaper than :meth:`compress`, else None."""
+        return None
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

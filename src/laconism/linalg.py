@@ -2,7 +2,7 @@
 
 Everything is written in ``D = sqrt(variance)``, never in precisions: the matrix that is factorised is
 ``I + D G D``, whose eigenvalues are at least one, and a weight of prior variance zero stays exactly
-zero without an epsilon (eq. (16) of [FJ01]).
+zero without an epsilon (eq. (16) of Figueiredo and Jain, 2001).
 """
 
 from __future__ import annotations
@@ -37,15 +37,19 @@ def remainder(whole: Any, part: Any, least: float = LEAST_REMAINDER) -> Any:
     return np.maximum(whole - part, least * whole)
 
 
+def is_sparse(X: Any) -> bool:
+    """Whether ``X`` is sparse; a plain bool, so that type checkers do not narrow ``X``."""
+    return bool(issparse(X))
+
+
 def as_dense(X: Any) -> Any:
     """Return the rows as an array of doubles."""
-    sparse: bool = issparse(X)
-    return np.asarray(X.toarray() if sparse else X, dtype=np.float64)
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
 
 
-def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Yield slices of rows whose columns together hold no more than ``BLOCK_ENTRIES`` numbers."""
-    step = max(1, BLOCK_ENTRIES // max(n_columns, 1))
+def row_blocks(n_rows: int, n_columns: int, entries: int | None = None) -> Iterator[slice]:
+    """Yield slices of rows that hold at most this number of entries, by default ``BLOCK_ENTRIES``."""
+    step = max(1, (entries or BLOCK_ENTRIES) // max(n_columns, 1))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
@@ -55,8 +59,7 @@ def dissimilar(
 ) -> Index:
     """Return the columns of largest positive score, none of them similar to one before it.
 
-    Near duplicates of a column have nearly its score, and one of them is enough. ``cosines(k)`` returns
-    the absolute cosine between column k and each column.
+    ``cosines(k)`` returns the absolute cosine between column k and each column.
     """
     picked: list[int] = []
     score = score.copy()
@@ -78,11 +81,6 @@ def _cholesky(matrix: Array) -> tuple[Array, bool]:
         return matrix, False
     lower, info = lapack.dpotrf(matrix, lower=1, clean=1)
     return np.asarray(lower), info != 0
-
-
-def _backward(lower: Array, b: Array) -> Array:
-    """Return ``L^-T b``."""
-    return np.asarray(lapack.dtrtrs(lower, b, lower=1, trans=1)[0]) if b.size else b.copy()
 
 
 def _forward(lower: Array, b: Array) -> Array:
@@ -127,14 +125,13 @@ class Factor:
     def squares(self, b: Array) -> Array:
         """Return ``b' M^-1 b`` for each column, a block at a time so that it stays in the cache."""
         found, root = np.empty(b.shape[1]), np.asfortranarray(self.inverse_root)
-        step = max(1, 8 * CACHED_ENTRIES // max(b.shape[0], 1))
-        for start in range(0, b.shape[1], step):
-            h = b[:, start : start + step].copy()
+        for part in row_blocks(b.shape[1], b.shape[0], 8 * CACHED_ENTRIES):
+            h = b[:, part].copy()
             if self._tame:  # a product is faster than a solve
                 h = blas.dtrmm(1.0, root, h.T, side=1, lower=1, trans_a=1, overwrite_b=1).T
             else:
                 h = self.whiten(h)
-            found[start : start + step] = np.einsum("ij,ij->j", h, h)
+            found[part] = np.einsum("ij,ij->j", h, h)
         return found
 
     def solve(self, b: Array) -> Array:
@@ -176,11 +173,11 @@ class Triangle:
     @classmethod
     def exact(cls, matrix: Array) -> Self | None:
         """Factor the matrix as it is, or return None where it costs more than half of the digits."""
-        lower, failed = _cholesky(matrix)
-        if failed:
+        root = cls.of_positive(matrix)
+        if root is None:
             return None
-        condition = lapack.dpocon(lower, np.abs(matrix).sum(axis=0).max(), uplo="L")[0]
-        return cls(lower) if condition > np.sqrt(np.finfo(float).eps) else None
+        condition = lapack.dpocon(root.lower, np.abs(matrix).sum(axis=0).max(), uplo="L")[0]
+        return root if condition > np.sqrt(np.finfo(float).eps) else None
 
     def solve(self, b: Array) -> Array:
         """Return ``L^-1 b``."""
@@ -188,7 +185,7 @@ class Triangle:
 
     def solve_transposed(self, b: Array) -> Array:
         """Return ``L^-T b``."""
-        return _backward(self.lower, b)
+        return np.asarray(lapack.dtrtrs(self.lower, b, lower=1, trans=1)[0]) if b.size else b.copy()
 
     def product_transposed(self, b: Array) -> Array:
         """Return ``L'b``."""
@@ -217,7 +214,7 @@ class Ridge:
     spread: float
     root: Array  # D: square roots of the prior variances
     factor: Factor  # of I + D G D (primal) or I + T T' (dual)
-    qr_compress: Callable[[], Array] | None  # makes T = R^(1/2) (Phi - centre) D; None in the primal
+    make_dual: Callable[[], Array] | None  # makes T = R^(1/2) (Phi - centre) D; None in the primal
     # Makes U with U T = R^(1/2) (Phi - centre) D, where T has fewer rows.
     rows: Callable[[], Array] | None = None
     target: Array | None = None  # t: the problem is min |t - T x|^2 + |x|^2 with w = D x
@@ -225,7 +222,7 @@ class Ridge:
     @cached_property
     def dual(self) -> Array | None:
         """``T`` itself, or None in the primal."""
-        return None if self.qr_compress is None else self.qr_compress()
+        return None if self.make_dual is None else self.make_dual()
 
     @property
     def log_det(self) -> float:
@@ -246,13 +243,12 @@ class Ridge:
 
     def latent_variance(self, design: Design, r: Array) -> Array:
         """Return the variance of the latent at each training row, intercept included."""
-        if self.qr_compress is None:
+        if self.make_dual is None:
             # Sigma = root root'; the inverse of a triangle takes a third of as many solves.
             root = (self.factor.inverse_root * self.root).T
             variance = np.full(r.size, self.spread)
-            step = max(1, BLOCK_ENTRIES // max(r.size, 1))
-            for start in range(0, root.shape[1], step):
-                part = root[:, start : start + step]
+            for columns in row_blocks(root.shape[1], r.size):
+                part = root[:, columns]
                 away = design.matvec(part) - self.centre @ part
                 variance += np.einsum("ij,ij->i", away, away)
             return variance
@@ -346,9 +342,7 @@ def ridge_dual(design: Design, r: Array, z: Array, variance: Array, *, intercept
 def _rotated(whole: Array, one: Array, centre: Array, root: Array) -> Array:
     """Return ``(whole - one centre') D``, in blocks, so that each row is read from memory once."""
     T, moved = np.empty_like(whole), centre.any()
-    step = max(1, CACHED_ENTRIES // max(T.shape[1], 1))
-    for start in range(0, T.shape[0], step):
-        part = slice(start, start + step)
+    for part in row_blocks(T.shape[0], T.shape[1], CACHED_ENTRIES):
         block = whole[part] - one[part, None] * centre if moved else whole[part]
         np.multiply(block, root, out=T[part])
     return T
@@ -369,20 +363,17 @@ def ridge_of_rows(
     matrix: Array = half[:, None] * products
     matrix *= half
     matrix.flat[:: r.size + 1] += 1.0
-    factor, t = Factor(less_outers(matrix, half, half * aside)), half * (z - level)
+    # The lower triangle of A - u v' - v u', which overwrites A.
+    lower = np.asarray(blas.dsyr2(-1.0, half, half * aside, a=matrix.T, lower=1, overwrite_a=1))
+    factor, t = Factor(lower), half * (z - level)
     pull = half * factor.solve(t)
     weights = (variance / unit) * (design.rmatvec(pull) - pull.sum() * centre)
     b = level - float(centre @ weights)
 
-    def qr_compress() -> Array:
+    def make_dual() -> Array:
         return _rotated(design.compress(r, z).T, np.sqrt(r), centre, root)
 
-    return Ridge(weights, b, centre, spread, root, factor, qr_compress, None, t / np.sqrt(unit))
-
-
-def less_outers(A: Array, u: Array, v: Array) -> Array:
-    """Return the lower triangle of ``A - u v' - v u'``, overwriting a symmetric ``A``."""
-    return np.asarray(blas.dsyr2(-1.0, u, v, a=A.T, lower=1, overwrite_a=1))
+    return Ridge(weights, b, centre, spread, root, factor, make_dual, None, t / np.sqrt(unit))
 
 
 def thin_qr(A: Array) -> tuple[Array, Array]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ._protocols import Array
+from .linalg import is_sparse
 
 # The product of four such entries and a prior's variance does not overflow.
 LARGEST = 1e64
@@ -43,5 +43,4 @@ def squares_safely(values: Any) -> bool:
 
 
 def _entries(values: Any) -> Array:
-    sparse: bool = issparse(values)
-    return values.data if sparse else np.asarray(values)
+    return values.data if is_sparse(values) else np.asarray(values)

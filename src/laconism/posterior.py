@@ -62,9 +62,8 @@ class GaussianPosterior:
     def as_wide_as(self, other: Array, v: Array, r: Array) -> tuple[Self, Array]:
         """Return the posterior with its latent variances fitted to given ones.
 
-        The variances of the rows are multiplied by a number of at least one, and a number is added, by
-        least squares with the weights ``r``. They never become smaller. ``other`` are the given ones,
-        ``v`` those of this posterior; the new ones are returned too.
+        Its variances ``v`` at the rows are multiplied by a number of at least one, and a number is
+        added, by least squares to ``other`` with the weights ``r``. The new ones are returned too.
         """
         share = r / r.sum()
         mean, wanted = float(share @ v), float(share @ other)

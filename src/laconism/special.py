@@ -8,14 +8,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import erfcx, expit, log_expit, log_ndtr, logsumexp
+from numpy.typing import ArrayLike
+from scipy.special import erfcx, log_expit, log_ndtr, logsumexp
 
-Array = NDArray[np.floating]
-
-# Below this point the continued fraction of the Mills ratio is exact in double precision, while the
-# direct formula has started to cancel.
-_TAIL_START = -12.0
+from ._protocols import Array
 
 
 def probit_ratio(t: ArrayLike) -> Array:
@@ -66,7 +62,7 @@ def probit_parts(t: ArrayLike) -> tuple[Array, Array, Array]:
     log_p = np.where(left, np.log(0.5 * e) - half, np.log1p(-tail))
     ratio = np.sqrt(2 / np.pi) * np.where(left, 1 / e, 0.5 * density / (1 - tail))
     plus = np.asarray(ratio + t)
-    far = t < _TAIL_START
+    far = t < -12.0  # where the direct formula cancels, and the continued fraction is exact
     if far.any():
         plus[far] = _ratio_plus(t[far])
     # For t < 0 rounding could make the product exceed its limit of 1.
@@ -117,11 +113,7 @@ def logistic_normal_logit(m: ArrayLike, v: ArrayLike) -> Array:
 
 
 def _logit_block(m: Array, v: Array, widest: float = 3.0) -> Array:
-    """Return the log-odds of each row.
-
-    Gauss-Hermite resolves the logistic step while the Gaussian is not wider than ``widest``; beyond it
-    the integral is taken over the logistic density instead, where the Gaussian cdf is smooth.
-    """
+    """Return the log-odds of each row; Gauss-Hermite resolves the logistic step up to ``widest``."""
     out = m.copy()
     deviation = np.sqrt(v)
     narrow = (deviation > 0) & (deviation <= widest)
@@ -155,14 +147,3 @@ def _logistic_rule(deviation: Array) -> tuple[Array, Array]:
 
 def _log_odds(log_yes: Array, log_no: Array) -> Array:
     return np.asarray(logsumexp(log_yes, axis=1) - logsumexp(log_no, axis=1))
-
-
-__all__ = [
-    "expit",
-    "jaakkola_weight",
-    "log_expit",
-    "log_probit",
-    "logistic_normal_logit",
-    "probit_parts",
-    "probit_ratio",
-]

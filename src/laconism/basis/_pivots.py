@@ -23,16 +23,11 @@ def pivoted_cholesky(
 ) -> tuple[Array, Index, float]:
     r"""Factor a positive semi-definite matrix as :math:`K \approx G^T G` without forming it.
 
-    Pivots are chosen where the diagonal of the residual, :math:`K - G^T G`, is large. They are chosen in
-    blocks, so that most of the work is matrix products: the largest element, and others spread in
-    proportion to the residual. The residual restricted to a block shows which of its pivots are
-    redundant; whole rows are evaluated for the others only.
-
-    ``rows(index, columns)`` returns the rows of ``K`` at these indices, or their entries at the given
-    columns. The residual's diagonal ends at the fraction ``tol`` of the largest element of ``K``, or at
-    the rank ``max_rank``. A ``block`` is large enough for fast matrix products, small enough to update
-    the residual often; within it, pivots whose residual is below the fraction ``redundant`` of the
-    largest are skipped. Returned are ``G``, the pivots, and the fraction that is left.
+    Pivots are chosen in blocks, so that most of the work is matrix products: the largest element of the
+    residual's diagonal, and others spread in proportion to it. Within a block, pivots whose residual is
+    below the fraction ``redundant`` of the largest are skipped, and their rows not evaluated.
+    ``rows(index, columns)`` returns entries of ``K``. Returned are ``G``, the pivots, and what is left
+    of the diagonal, as a fraction of its largest element: at most ``tol``, unless ``max_rank`` ends it.
     """
     # The square of a smaller diagonal element would underflow.
     rest = np.where(diagonal > np.sqrt(np.finfo(float).tiny), diagonal, 0.0).astype(np.float64)

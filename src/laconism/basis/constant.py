@@ -6,22 +6,15 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, hstack
 
 from .._protocols import Basis, Factors, Index
+from ..linalg import is_sparse
 
 
 @dataclass(frozen=True)
 class WithConstant:
-    """The constant column followed by another basis; its source is -1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.basis import Features, WithConstant
-    >>> WithConstant(Features(np.arange(2))).columns(np.array([[5.0, 7.0]]))
-    array([[1., 5., 7.]])
-    """
+    """The constant column followed by another basis; its source is -1."""
 
     rest: Basis
     constant: bool = True
@@ -40,8 +33,7 @@ class WithConstant:
         """Return the matrix of columns."""
         rest: Any = self.rest.columns(X)
         constant = np.ones((rest.shape[0], int(self.constant)))
-        sparse: bool = issparse(rest)
-        if sparse:
+        if is_sparse(rest):
             return hstack([csr_array(constant), rest], format="csr")
         return np.hstack([constant, rest])
 

@@ -14,15 +14,7 @@ from .._protocols import Array, Factors, Index
 
 @dataclass(frozen=True)
 class Features:
-    """A subset of the features, or of the columns of a precomputed kernel matrix.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.basis import Features
-    >>> Features(np.array([2, 0])).columns(np.array([[5.0, 6.0, 7.0]]))
-    array([[7., 5.]])
-    """
+    """A subset of the features, or of the columns of a precomputed kernel matrix."""
 
     source: Index
 
@@ -47,20 +39,9 @@ class Features:
 
 @dataclass(frozen=True)
 class Monomials:
-    r"""Products of powers of the features, the "nonlinear classifiers" of [FJ01]_, section 2.
+    r"""Products of powers of the features, the "nonlinear classifiers" of Figueiredo and Jain (2001).
 
     Degree 2 gives :math:`x_i`, :math:`x_i^2` and :math:`x_i x_j`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.basis import Monomials
-    >>> Monomials.of_degree(2, n_features=2).columns(np.array([[3.0, 5.0]]))
-    array([[ 3.,  5.,  9., 15., 25.]])
-
-    References
-    ----------
-    .. [FJ01] M. Figueiredo, A. Jain, Bayesian learning of sparse classifiers, CVPR 2001.
     """
 
     powers: NDArray[np.int64]

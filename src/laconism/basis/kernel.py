@@ -15,19 +15,7 @@ from .rows import distinct_rows
 
 @dataclass(frozen=True)
 class KernelBasis:
-    r"""Columns :math:`K(x, c_j)` for centres :math:`c_j`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.basis import KernelBasis
-    >>> from laconism.kernels import RBF
-    >>> basis = KernelBasis.on_rows(RBF(), np.array([[0.0], [1.0], [0.0]]))
-    >>> basis.source
-    array([0, 1])
-    >>> basis.columns(np.array([[0.0]])).round(3)
-    array([[1.   , 0.368]])
-    """
+    r"""Columns :math:`K(x, c_j)` for centres :math:`c_j`."""
 
     kernel: Kernel
     centres: Any

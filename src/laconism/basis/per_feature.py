@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
 
 from .._protocols import Array, Factors, Index
+from ..linalg import as_dense
 from ._pivots import pivoted_cholesky
 from .rows import distinct_rows
 
@@ -19,14 +19,6 @@ class PerFeature:
 
     Eq. (26) of the gridRVM paper. On the grid of features by centres each feature is one slice, so an
     irrelevant feature can be removed as a whole.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.basis import PerFeature
-    >>> basis = PerFeature.on_rows(1.0, np.array([[0.0, 0.0], [1.0, 2.0]]))
-    >>> basis.columns(np.array([[0.0, 2.0]])).round(3)
-    array([[1.   , 0.368, 0.018, 1.   ]])
     """
 
     gamma: float
@@ -39,9 +31,7 @@ class PerFeature:
     def on_rows(cls, gamma: float, X: Any) -> Self:
         """Return one column per feature and distinct row, ordered by feature."""
         first, rows = distinct_rows(X)
-        X = X[first]
-        sparse: bool = issparse(X)
-        X = np.asarray(X.toarray() if sparse else X, dtype=np.float64)
+        X = as_dense(X[first])
         n, d = X.shape
         return cls(gamma, np.repeat(np.arange(d), n), X.T.ravel(), np.arange(n * d), rows)
 
@@ -52,9 +42,7 @@ class PerFeature:
 
     def columns(self, X: Any) -> Array:
         """Return the matrix of columns."""
-        sparse: bool = issparse(X)
-        X = np.asarray(X.toarray() if sparse else X, dtype=np.float64)
-        away = X[:, self.feature]
+        away = as_dense(X)[:, self.feature]
         away -= self.value
         np.square(away, out=away)
         away *= -self.gamma

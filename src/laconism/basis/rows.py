@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from .._protocols import Array, Index
+from ..linalg import is_sparse
 
 
 def row_key(X: Any) -> Array:
@@ -16,36 +16,26 @@ def row_key(X: Any) -> Array:
     Sorting by it gives a canonical order of the rows.
     """
     direction = np.random.default_rng(0).normal(size=X.shape[1])
-    sparse: bool = issparse(X)
     # Not a matrix product of BLAS, which may round equal rows differently.
-    return np.asarray(X @ direction if sparse else np.einsum("ij,j->i", X, direction))
+    return np.asarray(X @ direction if is_sparse(X) else np.einsum("ij,j->i", X, direction))
 
 
 def distinct_rows(X: Any) -> tuple[Index, Index]:
     """Return the index of the first row of each set of equal rows, and the set of every row.
 
-    Rows are sorted by :func:`row_key`; the rows themselves are compared only where two keys are equal,
-    so that a million distinct rows cost one sort.
+    The rows themselves are compared only where two of their keys, see :func:`row_key`, are equal, so
+    that a million distinct rows cost one sort.
     """
-    n, key = X.shape[0], row_key(X)
-    sparse: bool = issparse(X)
-    order = np.argsort(key, kind="stable")
-    same = key[order[1:]] == key[order[:-1]]
-    meets = np.flatnonzero(same)
-    if not meets.size:
-        return np.arange(n), np.arange(n)
-    if sparse:
-        if (X[order[meets]] != X[order[meets + 1]]).nnz:
-            return np.arange(n), np.arange(n)
-    elif not (X[order[meets]] == X[order[meets + 1]]).all():
-        # Different rows with equal keys: compare complete rows.
-        _, first, inverse = np.unique(X, axis=0, return_index=True, return_inverse=True)
-        rank = np.argsort(np.argsort(first))
-        return np.sort(first), rank[inverse.ravel()]
-    # The sort is stable: the first of equal rows comes first.
-    source = np.sort(order[np.concatenate([[True], ~same])])
-    group = np.empty(n, dtype=np.intp)
-    group[order] = np.concatenate([[0], np.cumsum(~same)])
-    place = np.empty(source.size, dtype=np.intp)
-    place[group[source]] = np.arange(source.size)
-    return source, place[group]
+    every = np.arange(X.shape[0])
+    _, first, group = np.unique(row_key(X), return_index=True, return_inverse=True)
+    repeats = np.flatnonzero(first[group] != every)
+    if not repeats.size:
+        return every, every
+    differ: Any = X[repeats] != X[first[group[repeats]]]
+    if is_sparse(X):
+        if differ.nnz:
+            return every, every
+    elif differ.any():  # different rows with equal keys: compare complete rows
+        _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))
+    return np.sort(first), rank[group.ravel()]

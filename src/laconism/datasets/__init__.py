@@ -1,20 +1,21 @@
 """The data of the papers: seeded generators, and loaders of published data.
 
 - ``_generators``: classification and regression problems of the papers.
-- ``_shapes``: spirals and crosses.
 - ``_grids``: samples that are tables, and the mixture of The Elements of Statistical Learning.
 - ``_loaders``: published data from packages and files.
-- ``_repositories``: benchmark collections and gene expressions.
 - ``_faces``: pairs of face images and their descriptors.
 """
 
 from ._faces import load_lfw_pairs
 from ._generators import (
+    make_cross,
     make_gaussian_classes,
+    make_offset_spirals,
     make_ripley,
     make_sinc,
     make_sparse_classification,
     make_sparse_regression,
+    make_spiral,
     make_tibshirani,
 )
 from ._grids import make_grid, make_mixture, mixture_means
@@ -22,15 +23,16 @@ from ._loaders import (
     find_data_file,
     load_boston,
     load_breast_cancer,
+    load_colon,
     load_crabs,
     load_esl_mixture,
     load_glass,
+    load_ida,
+    load_leukemia,
     load_npz,
     load_pima,
     load_ripley,
 )
-from ._repositories import load_colon, load_ida, load_leukemia
-from ._shapes import make_cross, make_offset_spirals, make_spiral
 
 __all__ = [
     "find_data_file",

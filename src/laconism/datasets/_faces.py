@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,9 @@ from sklearn.utils import Bunch
 
 from ._loaders import PUBLISHED, load_npz
 
-# The paper's grid, in the middle of an image: rows and columns of blocks, and the side of a block in
-# pixels, since these images are smaller than the paper's.
-BLOCK_ROWS = 9
-BLOCK_COLUMNS = 7
+# The paper's grid in the middle of an image, rows and columns of blocks.
+BLOCKS = (9, 7)
+# Pixels of the side of a block: these images are smaller than the paper's.
 BLOCK_SIDE = 6
 
 Images = NDArray[np.float32]
@@ -28,15 +28,14 @@ def load_lfw_pairs(*, one_shot: int | None = None, per_fold: int | None = None) 
     Needs the file ``lfw_pairs_62x47.npz``; :func:`find_data_file` tells where to put it. Every image is
     described by histograms of four descriptors, LBP (uniform, 59 codes), CSLBP (16), TPLBP (256) and
     FPLBP (16), in 63 blocks of the face. A pair is the table of distances between the histograms of its
-    two images, as in section 6.2 of [1]_. The images are smaller than the paper's (62 x 47 pixels), so
-    blocks are 6 x 6 pixels instead of 23 x 18. Takes up to a minute. The images themselves are not
-    returned.
+    two images, as in section 6.2 of the gridRVM paper. The images are smaller than the paper's (62 x 47
+    pixels), so blocks are 6 x 6 pixels instead of 23 x 18. Takes up to a minute.
 
     Parameters
     ----------
     one_shot : int or None, default=None
-        A fold whose images are the negative set of the one-shot similarity [2]_, which adds eight rows
-        to the tables. Do not train or test on pairs of that fold. ``None`` leaves it out.
+        A fold whose images are the negative set of the one-shot similarity (Wolf, Hassner and Taigman,
+        2008), which adds eight rows to the tables. Do not train or test on pairs of that fold.
     per_fold : int or None, default=None
         The number of pairs of each fold, evenly spaced; ``None`` is all 600.
 
@@ -45,18 +44,6 @@ def load_lfw_pairs(*, one_shot: int | None = None, per_fold: int | None = None) 
     data : Bunch
         ``data`` (6000 or fewer, 8 or 16, 63), ``target`` (1 = the same person), ``fold`` 0 to 9,
         ``row_names``, ``block_shape`` (9, 7), ``DESCR``.
-
-    References
-    ----------
-    .. [1] Bayesian logistic regression for classification of tabular data (gridRVM).
-    .. [2] L. Wolf, T. Hassner and Y. Taigman, "Descriptor based methods in the wild", ECCV workshop on
-       faces in real-life images, 2008.
-
-    Examples
-    --------
-    >>> from laconism.datasets import load_lfw_pairs
-    >>> load_lfw_pairs().data.shape  # doctest: +SKIP
-    (6000, 8, 63)
     """
     arrays = load_npz("lfw_pairs_62x47")
     folds = arrays["fold"].astype(np.int64)
@@ -74,7 +61,7 @@ def load_lfw_pairs(*, one_shot: int | None = None, per_fold: int | None = None) 
         target=arrays["pair_same"][rows].astype(np.int64),
         fold=folds,
         row_names=names,
-        block_shape=(BLOCK_ROWS, BLOCK_COLUMNS),
+        block_shape=BLOCKS,
         DESCR="Pairs of faces, distances of descriptors by blocks. "
         f"Source: {PUBLISHED['lfw_pairs_62x47']}.",
     )
@@ -85,8 +72,8 @@ def _at_even_steps(folds: NDArray[np.int64], per_fold: int | None) -> NDArray[np
     if per_fold is None:
         return np.arange(folds.size)
     members = [np.flatnonzero(folds == fold) for fold in np.unique(folds)]
-    if not 1 <= per_fold <= min(map(len, members)):
-        most = min(map(len, members))
+    most = min(map(len, members))
+    if not 1 <= per_fold <= most:
         raise ValueError(f"per_fold must be a number from 1 to {most} or None, got {per_fold}.")
     taken = [rows[np.linspace(0, len(rows) - 1, per_fold).astype(np.intp)] for rows in members]
     return np.sort(np.concatenate(taken))
@@ -103,7 +90,7 @@ def pair_tables(
         codes = np.concatenate([describe(images[start : start + batch]) for start in starts])
         kinds = [f"{name} L2", f"{name} Hellinger"]
         kinds += [f"{name} one-shot", f"{name} one-shot of roots"] if negative is not None else []
-        table = np.empty((len(kinds), BLOCK_ROWS * BLOCK_COLUMNS, len(pairs)), dtype=np.float32)
+        table = np.empty((len(kinds), prod(BLOCKS), len(pairs)), dtype=np.float32)
         for block, histograms in enumerate(_histograms(codes, n_codes)):
             for k, values in enumerate((histograms, np.sqrt(histograms))):
                 left, right = values[pairs[:, 0]], values[pairs[:, 1]]
@@ -123,8 +110,7 @@ def _one_shot(
 ) -> NDArray[np.float32]:
     """Return the one-shot similarities: each of a pair against the negative set, by LDA.
 
-    The covariance of the negative set gets a fraction of its mean variance: it is singular, since a
-    block of 36 pixels cannot fill 256 bins.
+    The covariance of the negative set is singular, so it gets a fraction of its mean variance.
     """
     mean = negative.mean(axis=0)
     centred = negative - mean
@@ -140,18 +126,16 @@ def _one_shot(
 def _histograms(codes: Codes, n_codes: int) -> list[NDArray[np.float32]]:
     """Return for every block the relative frequencies of the codes, images by codes."""
     height, width = codes.shape[1:]
-    top = (height - BLOCK_ROWS * BLOCK_SIDE) // 2
-    left = (width - BLOCK_COLUMNS * BLOCK_SIDE) // 2
+    top, left = (height - BLOCKS[0] * BLOCK_SIDE) // 2, (width - BLOCKS[1] * BLOCK_SIDE) // 2
     if top < 0 or left < 0:
         raise ValueError(f"Images must hold 9 x 7 blocks of 6 x 6 pixels, got {height} x {width}.")
     found = []
-    for row in range(BLOCK_ROWS):
-        for column in range(BLOCK_COLUMNS):
-            y, x = top + row * BLOCK_SIDE, left + column * BLOCK_SIDE
-            block = codes[:, y : y + BLOCK_SIDE, x : x + BLOCK_SIDE].reshape(len(codes), -1)
-            flat = block + n_codes * np.arange(len(codes))[:, None]
-            counts = np.bincount(flat.ravel(), minlength=n_codes * len(codes))
-            found.append((counts.reshape(len(codes), n_codes) / block.shape[1]).astype(np.float32))
+    for row, column in np.ndindex(BLOCKS):
+        y, x = top + row * BLOCK_SIDE, left + column * BLOCK_SIDE
+        block = codes[:, y : y + BLOCK_SIDE, x : x + BLOCK_SIDE].reshape(len(codes), -1)
+        flat = block + n_codes * np.arange(len(codes))[:, None]
+        counts = np.bincount(flat.ravel(), minlength=n_codes * len(codes))
+        found.append((counts.reshape(len(codes), n_codes) / block.shape[1]).astype(np.float32))
     return found
 
 
@@ -177,10 +161,8 @@ def _patch_distance(images: Images, first: Shift, second: Shift) -> Images:
 
 
 def _pack(bits: list[NDArray[np.bool_]]) -> Codes:
-    code = np.zeros(bits[0].shape, dtype=np.uint8)
-    for k, bit in enumerate(bits):
-        code |= bit.astype(np.uint8) << np.uint8(k)
-    return code
+    """Return the code whose k-th binary digit is the k-th of at most eight bits."""
+    return np.asarray(np.packbits(np.stack(bits), axis=0, bitorder="little")[0])
 
 
 def _pack_clear(differences: list[Images], threshold: float = 0.01) -> Codes:
@@ -191,8 +173,8 @@ def _pack_clear(differences: list[Images], threshold: float = 0.01) -> Codes:
 def _uniform_codes() -> Codes:
     """Return the map of 256 patterns to 58 with at most two changes around the ring, and the rest."""
     patterns = np.arange(256, dtype=np.uint8)
-    qr_compress = (patterns << np.uint8(1)) | (patterns >> np.uint8(7))
-    changes = np.array([int(pattern).bit_count() for pattern in patterns ^ qr_compress])
+    rotated = (patterns << np.uint8(1)) | (patterns >> np.uint8(7))
+    changes = np.array([int(pattern).bit_count() for pattern in patterns ^ rotated])
     codes = np.full(256, 58, dtype=np.uint8)
     codes[changes <= 2] = np.arange(58)
     return codes

@@ -28,9 +28,9 @@ def make_ripley(n_samples: int = 250, random_state: Seed = None) -> tuple[Floats
     """Draw from the density of Ripley's synthetic problem.
 
     Two classes in the plane, each an equal mixture of two round Gaussians of variance 0.03: class 0
-    around (-0.7, 0.3) and (0.3, 0.3), class 1 around (-0.3, 0.7) and (0.4, 0.7) [1]_. The Bayes
-    error is 8.9 %; the 8 % that is often quoted is the error of the Bayes rule on the 1000 published
-    test points. Table 1 of [2]_ uses the published draw: :func:`load_ripley`.
+    around (-0.7, 0.3) and (0.3, 0.3), class 1 around (-0.3, 0.7) and (0.4, 0.7) (Ripley, Pattern
+    Recognition and Neural Networks, 1996). The Bayes error is 8.9 %; the 8 % that is often quoted is the
+    error of the Bayes rule on the 1000 published test points, see :func:`load_ripley`.
 
     Parameters
     ----------
@@ -41,22 +41,8 @@ def make_ripley(n_samples: int = 250, random_state: Seed = None) -> tuple[Floats
 
     Returns
     -------
-    X : ndarray of shape (n_samples, 2)
-        The points.
-    y : ndarray of shape (n_samples,)
-        The classes, 0 or 1.
-
-    References
-    ----------
-    .. [1] B. D. Ripley, "Pattern Recognition and Neural Networks", Cambridge, 1996.
-    .. [2] M. A. T. Figueiredo and A. K. Jain, "Bayesian learning of sparse classifiers", CVPR 2001.
-
-    Examples
-    --------
-    >>> from laconism.datasets import make_ripley
-    >>> X, y = make_ripley(n_samples=100, random_state=0)
-    >>> X.shape, int(y.sum())
-    ((100, 2), 50)
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
+        The points and their classes, 0 or 1.
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)
@@ -70,8 +56,9 @@ def make_gaussian_classes(
     """Draw two Gaussian classes that differ in their first two features only.
 
     Class 1 has mean (1/√2, 1/√2, 0, ..., 0), class 0 the opposite, both the identity covariance, so
-    the Bayes error is Φ(-1) = 0.1587 for any number of features. Section 4.1 of [1]_ and figure 1 of
-    [2]_ show the error as features of pure noise are added.
+    the Bayes error is Φ(-1) = 0.1587 for any number of features. Section 4.1 of Figueiredo and Jain
+    (CVPR 2001) and figure 1 of Krishnapuram et al. (TPAMI 2004) show the error as noise features are
+    added.
 
     Parameters
     ----------
@@ -84,23 +71,8 @@ def make_gaussian_classes(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-        The points.
-    y : ndarray of shape (n_samples,)
-        The classes, 0 or 1.
-
-    References
-    ----------
-    .. [1] M. A. T. Figueiredo and A. K. Jain, "Bayesian learning of sparse classifiers", CVPR 2001.
-    .. [2] B. Krishnapuram, A. J. Hartemink, L. Carin and M. A. T. Figueiredo, "A Bayesian approach
-       to joint feature selection and classifier design", IEEE TPAMI 26(9), 2004.
-
-    Examples
-    --------
-    >>> from laconism.datasets import make_gaussian_classes
-    >>> X, y = make_gaussian_classes(n_samples=200, n_features=20, random_state=0)
-    >>> X.shape, int(y.sum())
-    ((200, 20), 100)
+    X, y : ndarrays of shape (n_samples, n_features) and (n_samples,)
+        The points and their classes, 0 or 1.
     """
     if n_features < 2:
         raise ValueError(f"n_features must be at least 2, the informative ones; got {n_features}.")
@@ -121,15 +93,16 @@ def make_tibshirani(
     """Draw the regression problems on which the lasso was introduced.
 
     y = X coef + sigma N(0, 1), with rows of X Gaussian, unit variances and correlation
-    ``rho**abs(i - j)`` between features i and j [1]_. Table 1 of [2]_ uses "few" and "one"; its
-    figure 1 (a) uses vectors of 20 coefficients of which 1 to 20 are not zero (pass the array).
+    ``rho**abs(i - j)`` between features i and j (Tibshirani, JRSS B 58, 1996, section 7). Table 1 of
+    Figueiredo (NIPS 2001) uses "few" and "one"; its figure 1 (a) uses vectors of 20 coefficients of
+    which 1 to 20 are not zero (pass the array).
 
     Parameters
     ----------
     n_samples : int, default=20
         Number of observations.
     coef : {"few", "dense", "one"} or array-like of shape (n_features,), default="few"
-        "few" is (3, 1.5, 0, 0, 2, 0, 0, 0), example 1 of [1]_; "dense" is 0.85 eight times,
+        "few" is (3, 1.5, 0, 0, 2, 0, 0, 0), example 1; "dense" is 0.85 eight times,
         example 2; "one" is (5, 0, 0, 0, 0, 0, 0, 0), example 3.
     sigma : float or None, default=None
         Standard deviation of the noise; None uses the published one: 2 for "one", otherwise 3.
@@ -140,25 +113,8 @@ def make_tibshirani(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-        The design.
-    y : ndarray of shape (n_samples,)
-        The responses.
-    coef : ndarray of shape (n_features,)
-        The true coefficients.
-
-    References
-    ----------
-    .. [1] R. Tibshirani, "Regression shrinkage and selection via the lasso", Journal of the Royal
-       Statistical Society B 58(1), 1996, section 7.
-    .. [2] M. A. T. Figueiredo, "Adaptive sparseness using Jeffreys prior", NIPS 2001.
-
-    Examples
-    --------
-    >>> from laconism.datasets import make_tibshirani
-    >>> X, y, coef = make_tibshirani(random_state=0)
-    >>> X.shape, coef
-    ((20, 8), array([3. , 1.5, 0. , 0. , 2. , 0. , 0. , 0. ]))
+    X, y, coef : ndarrays of shape (n_samples, n_features), (n_samples,) and (n_features,)
+        The design, the responses and the true coefficients.
     """
     values: Any = coef
     published_sigma = 3.0
@@ -181,8 +137,8 @@ def make_sinc(
 ) -> tuple[Floats, Floats]:
     """Draw noisy values of sin(x) / x at random points between -10 and 10.
 
-    The kernel regression example of figure 1 (b) and table 2 of [1]_, after [2]_. The true function is
-    ``np.sinc(X / np.pi)``; ``noise=0`` returns its values.
+    The kernel regression example of Tipping (NIPS 12, 2000), and figure 1 (b) and table 2 of Figueiredo
+    (NIPS 2001). The true function is ``np.sinc(X / np.pi)``; ``noise=0`` returns its values.
 
     Parameters
     ----------
@@ -195,15 +151,8 @@ def make_sinc(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, 1)
-        The points, uniform on [-10, 10).
-    y : ndarray of shape (n_samples,)
-        The noisy values.
-
-    References
-    ----------
-    .. [1] M. A. T. Figueiredo, "Adaptive sparseness using Jeffreys prior", NIPS 2001.
-    .. [2] M. E. Tipping, "The relevance vector machine", NIPS 12, 2000.
+    X, y : ndarrays of shape (n_samples, 1) and (n_samples,)
+        The points, uniform on [-10, 10), and the noisy values.
 
     Examples
     --------
@@ -228,16 +177,14 @@ def make_sparse_regression(
 ) -> tuple[Floats, Floats, Floats]:
     """Draw a linear regression problem with more features than observations, few of them relevant.
 
-    y = X coef + noise N(0, 1). Relevant features are placed at random; each coefficient has a
-    random sign and a magnitude uniform on [1, 3). Rows of X are Gaussian with unit variances and
-    correlation ``rho**abs(i - j)``, drawn in time and memory proportional to the size of X.
+    y = X coef + noise N(0, 1). Relevant features are placed at random; each coefficient has a random
+    sign and a magnitude uniform on [1, 3). Rows of X are Gaussian with unit variances and correlation
+    ``rho**abs(i - j)``.
 
     Parameters
     ----------
-    n_samples : int, default=150
-        Number of observations.
-    n_features : int, default=500
-        Number of features.
+    n_samples, n_features : int, default=150 and 500
+        Numbers of observations and of features.
     n_relevant : int, default=10
         Number of coefficients that are not zero.
     rho : float, default=0.0
@@ -249,20 +196,8 @@ def make_sparse_regression(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-        The design.
-    y : ndarray of shape (n_samples,)
-        The responses.
-    coef : ndarray of shape (n_features,)
-        The true coefficients.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.datasets import make_sparse_regression
-    >>> X, y, coef = make_sparse_regression(random_state=0)
-    >>> X.shape, int(np.count_nonzero(coef))
-    ((150, 500), 10)
+    X, y, coef : ndarrays of shape (n_samples, n_features), (n_samples,) and (n_features,)
+        The design, the responses and the true coefficients.
     """
     rng = np.random.default_rng(random_state)
     coef = _random_signs(n_features, n_relevant, rng)
@@ -281,18 +216,15 @@ def make_sparse_classification(
 ) -> tuple[Floats, Labels, Floats]:
     """Draw a probit classification problem with many features, few of them relevant.
 
-    y = 1 where X coef + N(0, 1) > 0, the latent variables of eq. (3) of [1]_. Relevant features
-    are placed at random; each coefficient is ``weight`` with a random sign. Rows of X are Gaussian
-    with unit variances and correlation ``rho**abs(i - j)``, drawn in time and memory proportional
-    to the size of X. With 50 features, 2 to 50 of them relevant, and ``weight=3`` these are the
-    problems of figure 3 of [2]_, up to the signs and the order of the features.
+    y = 1 where X coef + N(0, 1) > 0. Relevant features are placed at random; each coefficient is
+    ``weight`` with a random sign. Rows of X are as in :func:`make_sparse_regression`. With 50 features,
+    2 to 50 of them relevant, and ``weight=3`` these are the problems of figure 3 of Liu et al. (IJCAI
+    2013), up to the signs and the order of the features.
 
     Parameters
     ----------
-    n_samples : int, default=150
-        Number of observations.
-    n_features : int, default=1000
-        Number of features.
+    n_samples, n_features : int, default=150 and 1000
+        Numbers of observations and of features.
     n_relevant : int, default=5
         Number of coefficients that are not zero.
     weight : float, default=2.0
@@ -304,32 +236,133 @@ def make_sparse_classification(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-        The design.
-    y : ndarray of shape (n_samples,)
-        The classes, 0 or 1; their numbers are random.
-    coef : ndarray of shape (n_features,)
-        The true coefficients.
-
-    References
-    ----------
-    .. [1] M. A. T. Figueiredo and A. K. Jain, "Bayesian learning of sparse classifiers", CVPR 2001.
-    .. [2] G. Liu, J. Wu and S. Zhou, "Probit classifiers with a generalized Gaussian scale mixture
-       prior", IJCAI 2013.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.datasets import make_sparse_classification
-    >>> X, y, coef = make_sparse_classification(random_state=0)
-    >>> X.shape, np.unique(np.abs(coef))
-    ((150, 1000), array([0., 2.]))
+    X, y, coef : ndarrays of shape (n_samples, n_features), (n_samples,) and (n_features,)
+        The design, the classes 0 and 1, whose numbers are random, and the true coefficients.
     """
     rng = np.random.default_rng(random_state)
     coef = weight * _random_signs(n_features, n_relevant, rng)
     X = _correlated_rows(n_samples, n_features, rho, rng)
     y = (X @ coef + rng.standard_normal(n_samples) > 0).astype(np.int64)
     return X, y, coef
+
+
+def make_spiral(
+    n_samples: int = 200, turns: float = 2.0, noise: float = 0.03, random_state: Seed = None
+) -> tuple[Floats, Labels]:
+    r"""Draw two interleaved spirals.
+
+    Class 0 lies along :math:`(\rho\cos t, \rho\sin t)` with :math:`t = 2\pi\,\mathrm{turns}\,\rho` and
+    :math:`\rho` such that the points fill the unit disc evenly, class 1 along the same curve turned
+    by half a circle; both with Gaussian noise. Neighbouring arms are ``1 / (2 * turns)`` apart. Kernels
+    are needed all along the arms, so that very sparse priors fail. (The spirals of Liu et al., IJCAI
+    2013, are :func:`make_offset_spirals`.)
+
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
+    turns : float, default=2.0
+        How often each arm goes around.
+    noise : float, default=0.03
+        Standard deviation of the noise.
+    random_state : int, Generator or None, default=None
+        Seed; None draws a new problem each time.
+
+    Returns
+    -------
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
+        The points and their classes, 0 or 1.
+    """
+    rng = np.random.default_rng(random_state)
+    y = balanced_labels(n_samples, rng)
+    radius = np.sqrt(rng.uniform(size=n_samples))
+    angle = 2 * np.pi * turns * radius + np.pi * y
+    curve = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return curve + noise * rng.standard_normal((n_samples, 2)), y
+
+
+def make_offset_spirals(
+    n_samples: int = 400, turns: float = 2.0, noise: float = 0.35, random_state: Seed = None
+) -> tuple[Floats, Labels]:
+    r"""Draw two spirals of which one lies outside the other, as the Spider toolbox does.
+
+    Class 0 lies along :math:`t\,(\cos t, \sin t)` with :math:`t` uniform between 0 and
+    :math:`2\pi\,\mathrm{turns}`, class 1 along :math:`(1 + t)(\cos t, \sin t)` at the same values of
+    :math:`t`; to each coordinate uniform noise between 0 and ``noise`` is added. The arms are 1 and
+    :math:`2\pi - 1` apart in turn, and up to a ``noise`` of 0.46 the classes do not overlap. The spirals
+    of Liu et al. (IJCAI 2013) were drawn with this toolbox (Weston et al., The Spider 1.71, 2006). The
+    defaults are those of its examples, since the paper does not give its settings.
+
+    Parameters
+    ----------
+    n_samples : int, default=400
+        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
+    turns : float, default=2.0
+        How often each arm goes around.
+    noise : float, default=0.35
+        Width of the uniform noise.
+    random_state : int, Generator or None, default=None
+        Seed; None draws a new problem each time.
+
+    Returns
+    -------
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
+        The points and their classes, 0 or 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconism.datasets import make_offset_spirals
+    >>> X, y = make_offset_spirals(100, noise=0.0, random_state=0)
+    >>> radius = np.sort(np.linalg.norm(X, axis=1)[y == 1]), np.sort(np.linalg.norm(X, axis=1)[y == 0])
+    >>> bool(np.allclose(radius[0] - radius[1], 1.0))
+    True
+    """
+    rng = np.random.default_rng(random_state)
+    y = balanced_labels(n_samples, rng)
+    place = rng.uniform(0, 2 * np.pi * turns, size=n_samples - n_samples // 2)
+    angle = np.empty(n_samples)
+    for label in (0, 1):  # the same values of t for both
+        angle[y == label] = place[: np.count_nonzero(y == label)]
+    curve = (angle + y)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return curve + noise * rng.uniform(size=(n_samples, 2)), y
+
+
+def make_cross(
+    n_samples: int = 200, ratio: float = 7.0, random_state: Seed = None
+) -> tuple[Floats, Labels]:
+    r"""Draw two long Gaussians that cross at right angles.
+
+    Class 0 is centred Gaussian with standard deviations 1 and ``1 / ratio``, class 1 the same turned
+    by 90 degrees. The best boundary is an X and the Bayes error is
+    :math:`\tfrac2\pi\arctan(1/\mathrm{ratio})`, 9.0 % for the default. Few kernels suffice. Liu et al.
+    (IJCAI 2013) compare it with spirals, but do not give the ``ratio``.
+
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
+    ratio : float, default=7.0
+        Length over width of each class.
+    random_state : int, Generator or None, default=None
+        Seed; None draws a new problem each time.
+
+    Returns
+    -------
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
+        The points and their classes, 0 or 1.
+
+    Examples
+    --------
+    >>> from laconism.datasets import make_cross
+    >>> X, y = make_cross(n_samples=100, random_state=0)
+    >>> X[y == 0].std(axis=0).round(1)
+    array([1.1, 0.1])
+    """
+    rng = np.random.default_rng(random_state)
+    y = balanced_labels(n_samples, rng)
+    X = rng.standard_normal((n_samples, 2)) * [1.0, 1 / ratio]
+    return np.where(y[:, None] == 1, X[:, ::-1], X), y
 
 
 def balanced_labels(n_samples: int, rng: np.random.Generator) -> Labels:

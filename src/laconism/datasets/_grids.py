@@ -18,7 +18,7 @@ Target: TypeAlias = Floats | Labels
 def mixture_means(random_state: Seed = None) -> Floats:
     """Draw the means of :func:`make_mixture`: ten per class, in the plane.
 
-    Those of class 0 come from N((1, 0), I), those of class 1 from N((0, 1), I) [1]_. The means of the
+    Those of class 0 come from N((1, 0), I), those of class 1 from N((0, 1), I). The means of the
     published draw are in :func:`load_esl_mixture`.
 
     Parameters
@@ -30,17 +30,6 @@ def mixture_means(random_state: Seed = None) -> Floats:
     -------
     means : ndarray of shape (2, 10, 2)
         The means by class.
-
-    References
-    ----------
-    .. [1] T. Hastie, R. Tibshirani and J. Friedman, "The Elements of Statistical Learning", Springer,
-       2001, section 2.3.3.
-
-    Examples
-    --------
-    >>> from laconism.datasets import mixture_means
-    >>> mixture_means(random_state=0).shape
-    (2, 10, 2)
     """
     centres = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
     return centres + np.random.default_rng(random_state).standard_normal((2, 10, 2))
@@ -56,9 +45,9 @@ def make_mixture(
     r"""Draw from the mixture of The Elements of Statistical Learning, with optional noise features.
 
     The density of class c is :math:`\frac{1}{10} \sum_{k=1}^{10} N(x \mid m_{ck}, I/5)` in the plane
-    [1]_. The first three rows of table 1 in [2]_ use these two features, the others add 2 and 15
-    features of standard normal noise (``n_noise``). The Bayes error depends on the means only; for the
-    published ones it is 20.8 %.
+    (Hastie, Tibshirani and Friedman, 2001, section 2.3.3). Table 1 of the gridRVM paper has rows without
+    and with 2 and 15 features of standard normal noise (``n_noise``). The Bayes error depends on the
+    means only; for the published ones it is 20.8 %.
 
     Parameters
     ----------
@@ -74,16 +63,8 @@ def make_mixture(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, 2 + n_noise)
-        The points.
-    y : ndarray of shape (n_samples,)
-        The classes, 0 or 1.
-
-    References
-    ----------
-    .. [1] T. Hastie, R. Tibshirani and J. Friedman, "The Elements of Statistical Learning", Springer,
-       2001, section 2.3.3.
-    .. [2] "Bayesian logistic regression for classification of tabular data", the paper of the gridRVM.
+    X, y : ndarrays of shape (n_samples, 2 + n_noise) and (n_samples,)
+        The points and their classes, 0 or 1.
 
     Examples
     --------
@@ -142,12 +123,8 @@ def make_grid(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, M1, M2, ...)
-        The tables; ``X.reshape(n_samples, -1)`` makes each a row.
-    y : ndarray of shape (n_samples,)
-        The responses, or the classes 0 and 1, whose numbers are random.
-    coef : ndarray of shape ``shape``
-        The true coefficients.
+    X, y, coef : ndarrays of shape (n_samples, M1, M2, ...), (n_samples,) and (M1, M2, ...)
+        The tables, the responses or classes 0 and 1, whose numbers are random, and the coefficients.
 
     Examples
     --------

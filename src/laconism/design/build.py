@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from .._protocols import Array, Basis, Design, Index
+from ..linalg import is_sparse
 from ..magnitude import check_largest
 from .dense import DenseDesign
 from .factored import FactoredDesign
@@ -66,12 +66,9 @@ def build_design(
 ) -> Built:
     """Return the columns of the basis at the training rows as a design.
 
-    Positive semi-definite kernels of less than half of the full rank are factored, sparse features
-    stay sparse, the rest is dense.
-
-    ``centre`` subtracts the weighted mean from each column, for accuracy: with a free intercept it makes
-    no difference. Sparse columns are not centred. ``tol`` and ``max_rank`` are of the factorisation of
-    a kernel matrix.
+    Positive semi-definite kernels of less than half of the full rank are factored, up to ``tol`` and
+    ``max_rank``; sparse features stay sparse, the rest is dense. ``centre`` subtracts the weighted mean
+    from each column that is not sparse, for accuracy: with a free intercept it makes no difference.
     """
     factors = basis.factors(tol=tol, max_rank=max_rank)
     if factors is None:
@@ -113,8 +110,7 @@ def _whole(basis: Basis, X: Any, weight: Array, centre: bool, large: int = 1_000
     if Phi is not X:
         check_largest(Phi)
     nothing = np.zeros(Phi.shape[1])
-    sparse: bool = issparse(Phi)
-    if sparse:
+    if is_sparse(Phi):
         return Built(SparseDesign(Phi), basis, nothing)
     design = DenseDesign(Phi)
     if not centre:

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from .._protocols import Array, Compressed, Design, Index
-from ..linalg import CACHED_ENTRIES
+from ..linalg import CACHED_ENTRIES, row_blocks
 
 
 def is_everything(index: Index, size: int) -> bool:
@@ -62,24 +62,11 @@ def _proportion(r: Array, known: Array) -> float | None:
     return ratio if (np.abs(r - expected) <= 1e-14 * expected).all() else None
 
 
-class DenseDesign:
+class DenseDesign(Design):
     """A dense matrix behind the design interface.
 
     A float32 matrix stays float32. Its products are computed in double precision, chunk by chunk, and a
     small subset of its columns is converted to double.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, p)
-        The columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.design import DenseDesign
-    >>> design = DenseDesign(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    >>> design.matvec(np.array([1.0, 1.0]))
-    array([3., 7.])
     """
 
     def __init__(self, matrix: Array, memory: GramMemory | None = None) -> None:
@@ -97,17 +84,9 @@ class DenseDesign:
         n, p = self.matrix.shape
         return n, p
 
-    @property
-    def height(self) -> int:
-        """Rows of the compressed problem."""
-        return int(self.matrix.shape[0])
-
     def _slices(self) -> Iterator[slice]:
-        """Yield slices of rows that stay in the cache while they are converted or weighted."""
-        n, p = self.matrix.shape
-        step = max(1, CACHED_ENTRIES // max(p, 1))
-        for start in range(0, n, step):
-            yield slice(start, start + step)
+        """Return slices of rows that stay in the cache while they are converted or weighted."""
+        return row_blocks(*self.shape, CACHED_ENTRIES)
 
     def _chunks(self) -> Iterator[tuple[slice, Array]]:
         """Yield row slices and those rows in double precision."""
@@ -153,9 +132,6 @@ class DenseDesign:
         """Return ``R^(1/2) Phi, R^(1/2) z, R^(1/2) 1``."""
         half = np.sqrt(r)
         return Compressed(half[:, None] * self.matrix, (half * z.T).T, half, None)
-
-    def outer(self, variance: Array) -> None:
-        """Return None: for dense rows it is not cheaper than :meth:`compress`."""
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

@@ -34,23 +34,14 @@ class _Span:
         return Q, np.asarray(Q.T @ self.G.T)
 
 
-class FactoredDesign:
+class FactoredDesign(Design):
     r"""Columns :math:`\Phi \approx G^T C` of low rank, with the exact ones at hand.
 
     Operations on all columns use the factors, in :math:`O((n + p)r)` time and memory. Few columns are
     evaluated exactly. So the approximation affects only which columns are selected: the weights of a
     sparse model are exact.
-
-    Parameters
-    ----------
-    G : ndarray of shape (r, n)
-        Row factor, its rows centred if the columns are.
-    C : ndarray of shape (r, p)
-        Column factor.
-    exact : callable
-        ``exact(index)`` returns these columns themselves, of shape (n, len(index)).
-    index : ndarray of shape (p,), optional
-        The index of each column in ``exact``.
+    The rows of ``G`` are centred if the columns are. ``exact(index)`` returns these columns themselves;
+    ``index`` is the place of each column there.
     """
 
     def __init__(
@@ -120,9 +111,8 @@ class FactoredDesign:
     def compress(self, r: Array, z: Array) -> Compressed:
         """Return the problem projected onto the span of the factor and the constant.
 
-        With :math:`R^{1/2}Q = UL^T`, where ``U`` is orthonormal. ``L`` comes from the Cholesky factor
-        of :math:`Q^TRQ = LL^T`, or from a QR decomposition where rows of very small weight make that
-        inaccurate.
+        :math:`R^{1/2}Q = UL^T` with ``U`` orthonormal and the Cholesky factor of :math:`Q^TRQ = LL^T`,
+        or by a QR decomposition where rows of very small weight make that inaccurate.
         """
         Q, half = self._span.orthogonal[0], np.sqrt(r)
         root = Triangle.exact(DenseDesign(Q).gram(r))
@@ -132,9 +122,6 @@ class FactoredDesign:
         t, one = root.solve(Q.T @ (r * z.T).T), root.solve(Q.T @ r)
         T = root.product_transposed(self._coordinates)
         return Compressed(T, t, one, lambda: root.solve((half[:, None] * Q).T).T)
-
-    def outer(self, variance: Array) -> None:
-        """Return None: the compressed problem has fewer rows."""
 
     def rows(self, index: Index) -> Design:
         """Return the design of these rows only."""

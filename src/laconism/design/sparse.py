@@ -31,23 +31,11 @@ def _outer(often: tuple[Array, Array], rarely: tuple[Array, Any], variance: Arra
     return np.asarray(scaled @ scaled.T + product.toarray(), dtype=float)
 
 
-class SparseDesign:
+class SparseDesign(Design):
     """A sparse matrix behind the design interface.
 
     Columns are not centred, since that would make them dense. A free intercept is eliminated in the
     normal equations instead.
-
-    Parameters
-    ----------
-    matrix : sparse matrix or array of shape (n, p)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> from laconism.design import SparseDesign
-    >>> SparseDesign(csr_array([[1.0, 0.0], [0.0, 4.0]])).rmatvec(np.array([1.0, 2.0]))
-    array([1., 8.])
     """
 
     def __init__(self, matrix: Any, memory: GramMemory | None = None) -> None:
@@ -61,11 +49,6 @@ class SparseDesign:
         """Rows and columns."""
         n, p = self.by_row.shape
         return int(n), int(p)
-
-    @property
-    def height(self) -> int:
-        """Rows of the compressed problem."""
-        return self.shape[0]
 
     def matvec(self, w: Array) -> Array:
         """Return ``Phi w``, for one vector or for each column of a matrix."""

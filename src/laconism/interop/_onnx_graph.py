@@ -23,6 +23,11 @@ def import_onnx() -> Any:
     return onnx
 
 
+def tensor_type(dtype: Any) -> int:
+    """Return ONNX' number of a type of numpy."""
+    return int(import_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+
 @dataclass
 class Graph:
     """Nodes in the order in which they are computed; numbers are of one float type.
@@ -37,8 +42,7 @@ class Graph:
 
     def cast(self, tensor: Tensor, given: Any, wanted: Any) -> Tensor:
         """Return numbers of one float type as another, which is often the same."""
-        kind = import_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(wanted))
-        return tensor if given == wanted else self.op("Cast", tensor, to=kind)
+        return tensor if given == wanted else self.op("Cast", tensor, to=tensor_type(wanted))
 
     def constant(self, value: Any) -> Tensor:
         """Return a constant; the same numbers are stored once."""
@@ -143,6 +147,6 @@ class Tensor:
         return self.graph.op("Concat", self, *others, axis=1)
 
 
-def zeros(X: Tensor, n_features: int) -> Tensor:
+def zeros(X: Tensor) -> Tensor:
     """Return a column of zeros, one for each row."""
-    return X @ np.zeros((n_features, 1))
+    return X.columns([0]) * 0.0

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..kernels import RBF, Linear, Matern, Polynomial, Product, Scaled, Sum
 from ..kernels.matern import MAX_SCALED_DISTANCE
-from ..kernels.scaled import squash
 from ._onnx_graph import Tensor, zeros
 
 # Rows of a table of centres.
@@ -21,21 +20,16 @@ def kernel_columns(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
     return writer_of(_KERNELS, kernel, "kernel")(kernel, X, centres)
 
 
-def kernel_diagonal(kernel: Any, X: Tensor, n_features: int) -> Tensor:
+def kernel_diagonal(kernel: Any, X: Tensor) -> Tensor:
     """Return the kernel of each row with itself, as a column."""
     if isinstance(kernel, Scaled):
         root = np.sqrt(np.asarray(kernel.scales, dtype=np.float64))
-        X = X if kernel.origin is None else X.away(kernel.origin)
-        X = X if kernel.spread is None else _squashed(X, kernel.spread)
-        return kernel_diagonal(kernel.kernel, X * root, n_features)
-    if isinstance(kernel, Sum):
-        left = kernel_diagonal(kernel.left, X, n_features)
-        return left + kernel_diagonal(kernel.right, X, n_features)
-    if isinstance(kernel, Product):
-        left = kernel_diagonal(kernel.left, X, n_features)
-        return left * kernel_diagonal(kernel.right, X, n_features)
+        return kernel_diagonal(kernel.kernel, _transformed(kernel, X) * root)
+    if isinstance(kernel, Sum | Product):
+        left, right = (kernel_diagonal(part, X) for part in (kernel.left, kernel.right))
+        return left + right if isinstance(kernel, Sum) else left * right
     if isinstance(kernel, RBF | Matern):
-        return zeros(X, n_features) + 1.0
+        return zeros(X) + 1.0
     squares = (X * X).sum() * float(getattr(kernel, "gamma", 1.0))
     return writer_of(_PROFILES, kernel, "kernel")(kernel, squares)
 
@@ -69,10 +63,6 @@ def _squared_distances(X: Tensor, centres: Centres, scales: Centres | None) -> T
     return sq.below(rounding * norms).where(0.0, sq)
 
 
-def _rbf(kernel: RBF, sq: Tensor) -> Tensor:
-    return (sq * -float(kernel.gamma)).exp()
-
-
 def _matern(kernel: Matern, sq: Tensor) -> Tensor:
     a = (sq.sqrt() * float(2 * np.sqrt(kernel.nu) * np.sqrt(kernel.gamma))).at_most(MAX_SCALED_DISTANCE)
     decay = (-a).exp()
@@ -91,9 +81,12 @@ def _polynomial(kernel: Polynomial, s: Tensor) -> Tensor:
     return result
 
 
-def _squashed(X: Tensor, spread: Any) -> Tensor:
-    """Return ``asinh(x / spread)`` by logarithms: runtimes lack it in double precision."""
-    u = X / np.asarray(spread, dtype=np.float64)
+def _transformed(kernel: Scaled, X: Tensor) -> Tensor:
+    """Return ``asinh((x - origin) / spread)`` by logarithms: runtimes lack it in double precision."""
+    X = X if kernel.origin is None else X.away(kernel.origin)
+    if kernel.spread is None:
+        return X
+    u = X / np.asarray(kernel.spread, dtype=np.float64)
     size = u.abs().at_most(float(np.sqrt(np.finfo(np.float32).max)) / 2)  # its square does not overflow
     log = (size + (size * size + 1.0).sqrt()).log()
     return u.below(0.0).where(-log, log)
@@ -102,10 +95,7 @@ def _squashed(X: Tensor, spread: Any) -> Tensor:
 def _scaled(kernel: Scaled, X: Tensor, centres: Centres) -> Tensor:
     """Apply the scales to the features, and leave out features of scale zero."""
     inner, scales = kernel.kernel, np.asarray(kernel.scales, dtype=np.float64)
-    if kernel.origin is not None:
-        X, centres = X.away(kernel.origin), centres - np.asarray(kernel.origin, dtype=np.float64)
-    if kernel.spread is not None:
-        X, centres = _squashed(X, kernel.spread), squash(centres, kernel.spread)
+    X, centres = _transformed(kernel, X), kernel.transformed(centres)
     if type(inner) is Scaled and inner.origin is None and inner.spread is None:
         return _scaled(Scaled(inner.kernel, scales * np.asarray(inner.scales)), X, centres)
     if type(inner) in (Sum, Product):
@@ -121,7 +111,7 @@ def _scaled(kernel: Scaled, X: Tensor, centres: Centres) -> Tensor:
 
 
 _PROFILES: dict[type, Callable[..., Tensor]] = {
-    RBF: _rbf,
+    RBF: lambda kernel, sq: (sq * -float(kernel.gamma)).exp(),
     Matern: _matern,
     Linear: lambda kernel, s: s,
     Polynomial: _polynomial,

@@ -9,11 +9,11 @@ from sklearn.base import is_classifier
 
 from ..basis import Features
 from ..likelihoods import Logistic, Probit
-from ..linalg import symmetric_eigen
+from ..linalg import as_dense, symmetric_eigen
 from ..model.far_variance import Augmentation, PriorResidualVariance
 from ..posterior import GaussianPosterior
-from ._onnx_basis import basis_columns, dense
-from ._onnx_graph import Tensor, import_onnx, zeros
+from ._onnx_basis import basis_columns
+from ._onnx_graph import Tensor, tensor_type, zeros
 from ._onnx_kernel import kernel_columns, kernel_diagonal
 from ._onnx_special import expit, log_expit, log_probit, logistic_normal_logit, probit
 
@@ -23,22 +23,20 @@ Results: TypeAlias = dict[str, tuple[Tensor, int | None, int | None]]
 
 def predictions(model: Any, X: Tensor, std: bool) -> Results:
     """Return the outputs of a model: by name the tensor, its type if special, its width."""
-    Phi = basis_columns(model.basis_, X, model.n_features_in_)
+    Phi = basis_columns(model.basis_, X)
     centre = _centre(model)
     away = Phi.away(centre) if centre.any() else Phi
     m, v = _means(model, away, centre), _variances(model, away, centre, X)
     if is_classifier(model):
         t = _moderated(model, m, v)
         classes = _classes(model)
-        kind = import_onnx().helper.np_dtype_to_tensor_dtype(classes.dtype)
         return {
-            "label": (_label(t, classes), kind, None),
+            "label": (_label(t, classes), tensor_type(classes.dtype), None),
             "probabilities": (_probabilities(model, t), None, classes.size),
         }
     results: Results = {"mean": (m.flat(), None, None)}
     if std:
-        v = zeros(X, model.n_features_in_) if v is None else v
-        v = _with_far_variance(model, X, Phi, away, v)
+        v = _with_far_variance(model, X, Phi, away, zeros(X) if v is None else v)
         results["std"] = ((v + float(model.noise_variance_)).sqrt().flat(), None, None)
     return results
 
@@ -47,8 +45,7 @@ def needs_double(model: Any, max_rounding: float = 1e-4) -> bool:
     """Return whether single precision might round a latent by more than this.
 
     For a regression that is in units of the noise's deviation. Highly correlated kernels have large
-    weights of either sign, and the rounding of each kernel remains when they cancel. Features are
-    centred, so that nothing cancels.
+    weights of either sign, and their rounding remains when they cancel. Centred features do not cancel.
     """
     basis, sizes = model.basis_, [np.abs(posterior.centre)[None] for posterior in model.posteriors_]
     if isinstance(basis, Features):
@@ -85,19 +82,15 @@ def _means(model: Any, away: Tensor, centre: np.ndarray[Any, Any]) -> Tensor:
 
 def _variances(model: Any, away: Tensor, centre: np.ndarray[Any, Any], X: Tensor) -> Tensor | None:
     """Return the variance of each latent, one column per output, or None if all are zero."""
-    if all(_is_certain(posterior) for posterior in model.posteriors_):
+    if all(p.spread == 0 and p.prior_root is None and not p.root.any() for p in model.posteriors_):
         return None
     columns = [
         _variance(posterior, _part(model, away, k), posterior.centre - centre[model._columns[k]])
         if posterior.mean.size
-        else zeros(X, model.n_features_in_) + float(posterior.spread)
+        else zeros(X) + float(posterior.spread)
         for k, posterior in enumerate(model.posteriors_)
     ]
     return columns[0].beside(*columns[1:]) if len(columns) > 1 else columns[0]
-
-
-def _is_certain(posterior: GaussianPosterior) -> bool:
-    return posterior.spread == 0 and posterior.prior_root is None and not posterior.root.any()
 
 
 def _part(model: Any, Phi: Tensor, output: int) -> Tensor:
@@ -134,9 +127,9 @@ def _with_far_variance(model: Any, X: Tensor, Phi: Tensor, away: Tensor, v: Tens
 
 def _augmented(model: Any, extra: Augmentation, X: Tensor, away: Tensor, v: Tensor) -> Tensor:
     """Return the variance with one more kernel at each row."""
-    posterior, rows = model.posteriors_[0], dense(extra.rows)
-    e = kernel_diagonal(extra.kernel, X, model.n_features_in_)
-    known = zeros(X, model.n_features_in_) + float(extra.alpha)
+    posterior, rows = model.posteriors_[0], as_dense(extra.rows)
+    e = kernel_diagonal(extra.kernel, X)
+    known = zeros(X) + float(extra.alpha)
     if rows.shape[0]:
         # With c = L^-1 k(P, x) multiplied into the constants, one square matrix remains: s = |R c|^2.
         inverse = extra.triangle.solve(np.eye(rows.shape[0]))
@@ -200,8 +193,7 @@ def _probabilities(model: Any, t: Tensor) -> Tensor:
 def _label(t: Tensor, classes: np.ndarray[Any, Any]) -> Tensor:
     graph = t.graph
     if classes.size == 2:
-        onnx = import_onnx()
-        index = graph.op("Cast", t.above(0.0).flat(), to=onnx.TensorProto.INT64)
+        index = graph.op("Cast", t.above(0.0).flat(), to=tensor_type(np.int64))
     else:
         index = graph.op("ArgMax", t, axis=1, keepdims=0)
     return graph.op("Gather", graph.verbatim(classes), index, axis=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from sklearn.preprocessing import (
 )
 
 from ..basis import Monomials
+from ..linalg import as_dense
 from ._onnx_basis import basis_columns
-from ._onnx_graph import Graph, Tensor, import_onnx
+from ._onnx_graph import Tensor, tensor_type
 
 
 @dataclass(frozen=True)
@@ -40,25 +42,14 @@ class Table:
         """Number of columns."""
         return sum(width for _, width in self.parts)
 
-    @property
-    def graph(self) -> Graph:
-        """The graph that its tensors are in."""
-        return self.parts[0][0].graph
-
     def pick(self, index: Iterable[int]) -> Table:
         """Return some of the columns."""
         places = [(part, own) for part, (_, width) in enumerate(self.parts) for own in range(width)]
-        groups: list[tuple[int, list[int]]] = []
-        for part, own in (places[each] for each in index):
-            if groups and groups[-1][0] == part:
-                groups[-1][1].append(own)
-            else:
-                groups.append((part, [own]))
         picked = []
-        for part, own_columns in groups:
-            tensor, width = self.parts[part]
-            whole = own_columns == list(range(width))
-            picked.append((tensor if whole else tensor.columns(own_columns), len(own_columns)))
+        for part, group in groupby((places[each] for each in index), key=lambda place: place[0]):
+            (tensor, width), columns = self.parts[part], [own for _, own in group]
+            whole = columns == list(range(width))
+            picked.append((tensor if whole else tensor.columns(columns), len(columns)))
         return Table(tuple(picked))
 
     def matrix(self) -> Tensor:
@@ -68,7 +59,7 @@ class Table:
 
     def singly(self) -> list[Tensor]:
         """Return each column by itself."""
-        return [tensor for k in range(self.width) for tensor, _ in self.pick([k]).parts]
+        return [self.pick([k]).matrix() for k in range(self.width)]
 
 
 def side_by_side(tables: Sequence[Table]) -> Table:
@@ -140,9 +131,8 @@ def _affine(shift: str, scale: str, divide: bool) -> Callable[[Any, Table], Tabl
 
 
 def _polynomial(step: PolynomialFeatures, table: Table) -> Table:
-    powers = step.powers_
-    basis = Monomials(powers, np.arange(len(powers)))
-    return Table(((basis_columns(basis, table.matrix(), table.width), len(powers)),))
+    basis = Monomials(step.powers_, np.arange(len(step.powers_)))
+    return Table(((basis_columns(basis, table.matrix()), basis.n_columns),))
 
 
 def _pca(step: PCA, table: Table) -> Table:
@@ -153,7 +143,7 @@ def _pca(step: PCA, table: Table) -> Table:
 
 
 def _impute(step: SimpleImputer, table: Table) -> Table:
-    if _imputes_words(step):
+    if is_words(step.statistics_):
         if step.add_indicator:
             raise ValueError("to_onnx knows no graph for add_indicator on columns of words.")
         return Table(
@@ -163,29 +153,23 @@ def _impute(step: SimpleImputer, table: Table) -> Table:
             )
         )
     X = table.matrix()
-    empty = _missing(step, X)
+    wanted = step.missing_values
+    nan = isinstance(wanted, float) and np.isnan(wanted)
+    empty = X.graph.op("IsNaN", X) if nan else X.graph.op("Equal", X, float(wanted))
     values = np.asarray(step.statistics_, dtype=np.float64)
     filled = Table(((empty.where(np.where(np.isnan(values), 0.0, values), X), table.width),))
     if np.isnan(values).any():  # a column without any value is dropped
         filled = filled.pick(np.flatnonzero(~np.isnan(values)))
     if not step.add_indicator:
         return filled
-    flags = _as_numbers(empty)
-    noted = step.indicator_.features_
-    return side_by_side([filled, Table(((flags, table.width),)).pick(noted)]) if len(noted) else filled
-
-
-def _missing(step: SimpleImputer, X: Tensor) -> Tensor:
-    """Return where a number is missing."""
-    if isinstance(step.missing_values, float) and np.isnan(step.missing_values):
-        return X.graph.op("IsNaN", X)
-    return X.graph.op("Equal", X, float(step.missing_values))
+    flags = Table(((_as_numbers(empty), table.width),)).pick(step.indicator_.features_)
+    return side_by_side([filled, flags])
 
 
 def _fill_words(column: Tensor, word: str) -> Tensor:
     """Return a column of words with this one where it is empty."""
     graph = column.graph
-    there = graph.op("Cast", _number_words(column, [""]), to=_kind(bool))  # -1 is true, 0 is not
+    there = graph.op("Cast", _number_words(column, [""]), to=tensor_type(bool))  # -1 is true, 0 is not
     return there.where(column, graph.verbatim(np.array([[word]], dtype=object)))
 
 
@@ -209,27 +193,20 @@ def _encode(step: Any, table: Table) -> Table:
 
     The rows are computed by the encoder, so that categories it drops or merges are right.
     """
-    parts, begin = [], 0
-    widths, asked = _widths(step), copy(step)
+    parts, begin, asked = [], 0, copy(step)
+    ordinal = isinstance(step, OrdinalEncoder)
+    widths = [1] * len(step.categories_) if ordinal else [int(width) for width in step._n_features_outs]
     vars(asked).pop("feature_names_in_", None)  # or it would miss the names
     first = [categories[0] for categories in step.categories_]
     for k, (column, width) in enumerate(zip(table.singly(), widths, strict=True)):
         categories = step.categories_[k]
         rows = np.array([first] * categories.size, dtype=object)
         rows[:, k] = categories
-        meaning = np.asarray(_plain(asked.transform(rows)), dtype=np.float64)[:, begin : begin + width]
+        meaning = as_dense(asked.transform(rows))[:, begin : begin + width]
         unknown = _unknown(step, k, width)
-        hot = _matches(column, categories)
-        parts.append((hot @ (meaning - unknown) + unknown, width))
+        parts.append((_matches(column, categories) @ (meaning - unknown) + unknown, width))
         begin += width
     return Table(tuple(part for part in parts if part[1]))
-
-
-def _widths(step: Any) -> list[int]:
-    """Return how many columns an encoder makes of each."""
-    if isinstance(step, OrdinalEncoder):
-        return [1] * len(step.categories_)
-    return [int(width) for width in step._n_features_outs]
 
 
 def _unknown(step: Any, k: int, width: int) -> np.ndarray[Any, Any]:
@@ -248,7 +225,8 @@ def _matches(column: Tensor, categories: np.ndarray[Any, Any]) -> Tensor:
     """Return one where the column has the category and zero elsewhere, a column for each."""
     graph = column.graph
     if is_words(categories):
-        number = _number_words(column, ["" if _is_missing(c) else str(c) for c in categories])
+        words = ["" if each is None or each != each else str(each) for each in categories]  # or NaN
+        number = _number_words(column, words)
         return _as_numbers(graph.op("Equal", number, np.arange(categories.size)[None]))
     values = np.asarray(categories, dtype=np.float64)[None]
     equal = graph.op("Equal", column, values)
@@ -271,21 +249,7 @@ def _number_words(column: Tensor, words: list[str]) -> Tensor:
 
 
 def _as_numbers(flags: Tensor) -> Tensor:
-    return flags.graph.op("Cast", flags, to=_kind(flags.graph.dtype))
-
-
-def _kind(dtype: Any) -> int:
-    return int(import_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
-
-
-def _plain(matrix: Any) -> Any:
-    if hasattr(matrix, "toarray"):
-        return matrix.toarray()
-    return matrix.to_numpy() if hasattr(matrix, "to_numpy") else matrix
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value != value  # NaN is not itself
+    return flags.graph.op("Cast", flags, to=tensor_type(flags.graph.dtype))
 
 
 def is_words(values: Any) -> bool:
@@ -294,10 +258,6 @@ def is_words(values: Any) -> bool:
     if array.dtype.kind in "US":
         return True
     return array.dtype.kind == "O" and any(isinstance(each, str) for each in array.ravel())
-
-
-def _imputes_words(step: SimpleImputer) -> bool:
-    return is_words(step.statistics_)
 
 
 # ---- which columns are words --------------------------------------------------------------
@@ -317,7 +277,7 @@ def word_columns(step: Any) -> set[int]:
         }
     if isinstance(step, OneHotEncoder | OrdinalEncoder):
         return {k for k, categories in enumerate(step.categories_) if is_words(categories)}
-    if isinstance(step, SimpleImputer) and hasattr(step, "statistics_") and _imputes_words(step):
+    if isinstance(step, SimpleImputer) and is_words(getattr(step, "statistics_", ())):
         return set(range(len(step.statistics_)))
     return set()
 

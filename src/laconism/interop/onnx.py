@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from ..model.published import PublishedModel
 from ..sparse.search import SparseBayesSearch
-from ._onnx_graph import OPSETS, Graph, Tensor, import_onnx
+from ._onnx_graph import OPSETS, Graph, Tensor, import_onnx, tensor_type
 from ._onnx_model import Results, needs_double, predictions
 from ._onnx_pipeline import Table, transform, turn_back, word_columns
 
@@ -53,8 +53,8 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     Notes
     -----
     A grid model that was fitted on tables takes tables; one with a given ``grid_shape`` takes flat rows.
-    The ``std`` of :class:`~laconism.RVMRegressor` grows away from the data. For this the graph holds a
-    square matrix of the size of the kernel matrix's rank.
+    With ``std`` the graph of an :class:`~laconism.RVMRegressor` holds a square matrix of the size of the
+    kernel matrix's rank.
 
     A pipeline may scale, impute, encode categories and select features with the usual classes of
     scikit-learn, also within a ``ColumnTransformer``. If some of its columns are strings, the graph has
@@ -79,14 +79,13 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}.")
     _check(_descend(model, -1))
-    number = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     graph = Graph(np.dtype(np.float64 if needs_double(_descend(model, -1)) else dtype))
     table, inputs = _inputs(graph, _descend(model, 0), np.dtype(dtype))
     outputs = []
     for name, (tensor, kind, width) in _write(model, table, std).items():
         graph.output(tensor if kind else graph.cast(tensor, graph.dtype, np.dtype(dtype)), name)
         shape = [_ROWS] if width is None else [_ROWS, width]
-        outputs.append(helper.make_tensor_value_info(name, kind or number, shape))
+        outputs.append(helper.make_tensor_value_info(name, kind or tensor_type(dtype), shape))
     used = {name for node in graph.nodes for name in node.input}
     inputs = [each for each in inputs if each.name in used]
     for name in {each.name for each in inputs} & {each.name for each in outputs}:
@@ -148,22 +147,18 @@ def _write(model: Any, table: Table, std: bool) -> Results:
 
 def _inputs(graph: Graph, first: Any, dtype: np.dtype[Any]) -> tuple[Table, list[Any]]:
     """Return the inputs of the first step, and their declarations."""
-    onnx = import_onnx()
-    number = onnx.helper.np_dtype_to_tensor_dtype(dtype)
     if not hasattr(first, "n_features_in_"):
         raise NotFittedError(f"to_onnx needs a fitted model: fit the {type(first).__name__} first.")
-    n_features, declare = int(first.n_features_in_), onnx.helper.make_tensor_value_info
-    words = word_columns(first)
+    n_features, words = int(first.n_features_in_), word_columns(first)
+    declare, number = import_onnx().helper.make_tensor_value_info, tensor_type(dtype)
     if not words:
         shape, X = _sample_shape(first), graph.cast(Tensor(graph, "X"), dtype, graph.dtype)
-        declared = declare("X", number, [_ROWS, *shape])
-        if len(shape) > 1:
-            X = graph.op("Reshape", X, np.array([-1, prod(shape)]))
-        return Table(((X, n_features),)), [declared]
+        X = graph.op("Reshape", X, np.array([-1, prod(shape)])) if len(shape) > 1 else X
+        return Table(((X, n_features),)), [declare("X", number, [_ROWS, *shape])]
     if not hasattr(first, "feature_names_in_"):
         raise ValueError("to_onnx needs names for columns of words: fit the pipeline on a data frame.")
     names = [str(name) for name in first.feature_names_in_]
-    kinds = [onnx.TensorProto.STRING if k in words else number for k in range(n_features)]
+    kinds = [tensor_type(object) if k in words else number for k in range(n_features)]
     declarations = [declare(name, kind, [_ROWS, 1]) for name, kind in zip(names, kinds, strict=True)]
     columns = [Tensor(graph, name) for name in names]
     parts = (c if k in words else graph.cast(c, dtype, graph.dtype) for k, c in enumerate(columns))

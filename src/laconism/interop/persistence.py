@@ -84,11 +84,6 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = Fal
         Whether to leave out the parts of each Laconic model that predictions do not need, as its method
         ``slim`` does: the reference, and the training rows without a kernel.
 
-    See Also
-    --------
-    load : Load the model again.
-    laconism.to_onnx : Convert a model to a graph, for prediction without Python.
-
     Examples
     --------
     >>> import os, tempfile
@@ -263,22 +258,16 @@ def _untrusted(data: bytes) -> list[str]:
 
 def _check_members(file: ZipFile) -> None:
     """Raise unless every member is intact and referred to by the description."""
-    schema = json.loads(file.read("schema.json"))
-    strays = set(file.namelist()) - {_LABEL, "schema.json"} - set(_files(schema))
+    known = {_LABEL, "schema.json"}
+
+    def note(part: dict[str, Any]) -> None:
+        if isinstance(part.get("file"), str):
+            known.add(part["file"])
+
+    json.loads(file.read("schema.json"), object_hook=note)
+    strays = set(file.namelist()) - known
     if strays or file.testzip() is not None:
         raise ValueError(f"Unexpected or damaged members: {strays}.")
-
-
-def _files(schema: Any) -> Iterator[str]:
-    """Yield the members that a description refers to."""
-    if isinstance(schema, dict):
-        if isinstance(schema.get("file"), str):
-            yield schema["file"]
-        for part in schema.values():
-            yield from _files(part)
-    elif isinstance(schema, list):
-        for part in schema:
-            yield from _files(part)
 
 
 # ---- what is saved ------------------------------------------------------------------------

@@ -47,13 +47,7 @@ class ProgressBar:
         self._several = False
 
     def __call__(self, record: Record) -> None:
-        """Show one iteration.
-
-        Parameters
-        ----------
-        record : Record
-            ``iteration, objective, active, seconds, output``.
-        """
+        """Show the ``iteration, objective, active, seconds, output`` of a record."""
         if multiprocessing.parent_process() is not None or not self._console.is_terminal:
             return
         if record.iteration == 1:

@@ -1,16 +1,14 @@
 """Kernels: positive semi-definite functions of two points.
 
-- ``base``: the base class, sums and products.
-- ``_families``: kernels of the distance and of the inner product.
+- ``base``: the base classes, of the distance and of the inner product, sums and products.
 - ``_pairwise``: distances and inner products of rows, dense or sparse, without overflow.
 - ``linear``, ``polynomial``, ``rbf``, ``matern``: the kernels.
 - ``scaled``: a weight for each feature; ``callable``: a function as a kernel.
 - ``_resolve``: from the argument ``kernel=`` of an estimator to a kernel.
 """
 
-from ._families import DotProduct, Stationary
 from ._resolve import REGISTRY, resolve_kernel
-from .base import Kernel, Product, Sum
+from .base import DotProduct, Kernel, Product, Stationary, Sum
 from .callable import FunctionKernel
 from .linear import Linear
 from .matern import Matern

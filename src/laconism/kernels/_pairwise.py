@@ -6,15 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from .._protocols import Array
-
-
-def is_sparse(X: Any) -> bool:
-    """Whether ``X`` is sparse; a plain bool, so that type checkers do not narrow ``X``."""
-    return bool(issparse(X))
+from ..linalg import is_sparse
 
 
 def as_float(X: Any) -> Any:
@@ -118,15 +113,8 @@ def _expanded(A: Any, B: Any, a: Array, b: Array) -> Array:
         sq += b
         return sq
     # One product of (-2 A, a, 1) and (B, 1, b) saves two passes over the matrix.
-    return np.asarray(_bordered(-2 * A, a, 1.0) @ _bordered(B, 1.0, b).T)
-
-
-def _bordered(A: Array, next_to_last: Array | float, last: Array | float) -> Array:
-    """Return the matrix with two columns appended."""
-    n, p = A.shape
-    wide = np.empty((n, p + 2))
-    wide[:, :p], wide[:, p], wide[:, p + 1] = A, next_to_last, last
-    return wide
+    left = np.column_stack([-2 * A, a, np.ones_like(a)])
+    return np.asarray(left @ np.column_stack([B, np.ones_like(b), b]).T)
 
 
 def _zero_equal_rows(sq: Array, norms: Array) -> None:

@@ -35,12 +35,6 @@ def resolve_kernel(value: Any, *, gamma: float, degree: int, coef0: float) -> Ke
         and its parameters stay. A function is wrapped in :class:`FunctionKernel`.
     gamma, degree, coef0 : float, int, float
         Parameters of a kernel given by name.
-
-    Examples
-    --------
-    >>> from laconism.kernels import resolve_kernel
-    >>> resolve_kernel("rbf", gamma=0.5, degree=3, coef0=1.0)
-    RBF(gamma=0.5)
     """
     known = [*sorted(REGISTRY), PRECOMPUTED]
     kernel: Kernel

@@ -1,4 +1,4 @@
-"""The base class of kernels, and their sums and products."""
+"""Base classes of kernels: of the distance, of the inner product, and sums and products."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import numpy as np
 
 from .._component import Component, require
 from .._protocols import Array
-from ._pairwise import finite, scale_pair
+from ._pairwise import (
+    as_float,
+    as_pair,
+    centred,
+    dot_products,
+    finite,
+    scale_pair,
+    squared_distances,
+    squared_norms,
+)
 
 REMEDY = "scale the features"
 
@@ -35,17 +44,12 @@ class Kernel(Component, ABC):
 
     @abstractmethod
     def __call__(self, X: Any, C: Any) -> Array:
-        """Return the matrix ``K(x_i, c_j)``.
+        """Return the matrix ``K(x_i, c_j)``, of shape (n, m).
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, p)
-        C : array or sparse matrix of shape (m, p)
-            The centres.
-
-        Returns
-        -------
-        ndarray of shape (n, m)
+        X, C : arrays or sparse matrices of shape (n, p) and (m, p)
+            The rows and the centres.
         """
 
     @abstractmethod
@@ -56,20 +60,14 @@ class Kernel(Component, ABC):
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
         """Return the gradient with respect to the feature scales of a weighted sum of kernel values.
 
-        The k-th entry is ``sum_ij W_ij d K(sqrt(theta) o x_i, sqrt(theta) o c_j) / d theta_k``.
+        The k-th of p entries is ``sum_ij W_ij d K(sqrt(theta) o x_i, sqrt(theta) o c_j) / d theta_k``.
 
         Parameters
         ----------
-        X : array of shape (n, p)
-        C : array of shape (m, p)
-        theta : array of shape (p,)
-            Non-negative feature scales.
-        W : array of shape (n, m)
-            The weights of the sum.
-
-        Returns
-        -------
-        ndarray of shape (p,)
+        X, C : arrays of shape (n, p) and (m, p)
+            The rows and the centres.
+        theta, W : arrays of shape (p,) and (n, m)
+            Feature scales, not negative, and the weights of the sum.
         """
 
     def __add__(self, other: Kernel) -> Sum:
@@ -79,8 +77,115 @@ class Kernel(Component, ABC):
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
 
 
+class Stationary(Kernel):
+    """A kernel of the squared distance, ``K(x, c) = profile(|x - c|^2)``.
+
+    Subclasses define ``profile`` and ``profile_slope``; both must be finite for every squared distance
+    from zero to infinity, both included.
+
+    Examples
+    --------
+    >>> from laconism.kernels import Stationary
+    >>> class Cauchy(Stationary):
+    ...     def profile(self, sq):
+    ...         return 1 / (1 + sq)
+    ...     def profile_slope(self, sq):
+    ...         return -1 / (1 + sq) ** 2
+    >>> Cauchy()([[0.0], [1.0]], [[0.0], [2.0]])
+    array([[1. , 0.2],
+           [0.5, 0.5]])
+    """
+
+    of_distances: ClassVar[bool] = True
+
+    @abstractmethod
+    def profile(self, sq: Array) -> Array:
+        """Return the kernel at the squared distances ``sq``."""
+
+    @abstractmethod
+    def profile_slope(self, sq: Array) -> Array:
+        """Return the derivative of :meth:`profile` with respect to ``sq``."""
+
+    def __call__(self, X: Any, C: Any) -> Array:
+        """Return the profile of the squared distances."""
+        return self.profile(squared_distances(X, C))
+
+    def diag(self, X: Any) -> Array:
+        """Return the profile at zero for each row."""
+        A = as_float(X)
+        return self.profile(np.zeros(A.shape[0], dtype=A.dtype))
+
+    def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
+        """Return ``sum_ij W_ij profile'(sq_ij) (x_ik - c_jk)^2``."""
+        S = W * self.profile_slope(squared_distances(*scale_pair(X, C, theta)))
+        A, B, unit = centred(*as_pair(X, C))
+        # expanded, so that no n x m x p array appears
+        squares = S.sum(axis=1) @ A**2 + S.sum(axis=0) @ B**2
+        gradient: Array = squares - 2 * np.einsum("ik,ik->k", A, S @ B)
+        return gradient if unit == 1.0 else gradient * unit * unit
+
+    def slopes(self, X: Any, C: Any, w: Array) -> Array:
+        """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row of ``X``, of shape (n, p)."""
+        S = self.profile_slope(squared_distances(X, C)) * w
+        A, B, unit = centred(*as_pair(X, C))
+        gradients: Array = 2 * unit * (S.sum(axis=1)[:, None] * A - S @ B)
+        return gradients
+
+
+class DotProduct(Kernel):
+    """A kernel of the inner product, ``K(x, c) = profile(x·c)``.
+
+    Subclasses define ``profile`` and ``profile_slope``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laconism.kernels import DotProduct
+    >>> class Exponential(DotProduct):
+    ...     def profile(self, s):
+    ...         return np.exp(s)
+    ...     def profile_slope(self, s):
+    ...         return np.exp(s)
+    >>> Exponential()([[0.0], [1.0]], [[1.0], [2.0]]).round(2)
+    array([[1.  , 1.  ],
+           [2.72, 7.39]])
+    """
+
+    _remedy: ClassVar[str] = REMEDY
+
+    @abstractmethod
+    def profile(self, s: Array) -> Array:
+        """Return the kernel at the inner products ``s``."""
+
+    @abstractmethod
+    def profile_slope(self, s: Array) -> Array:
+        """Return the derivative of :meth:`profile` with respect to ``s``."""
+
+    def _evaluate(self, s: Array) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below, in one message
+            K = self.profile(s)
+        return finite(K, self, self._remedy)
+
+    def __call__(self, X: Any, C: Any) -> Array:
+        """Return the profile of the inner products."""
+        return self._evaluate(dot_products(X, C))
+
+    def diag(self, X: Any) -> Array:
+        """Return the profile of the squared lengths."""
+        return self._evaluate(squared_norms(X))
+
+    def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
+        """Return ``sum_ij W_ij profile'(s_ij) x_ik c_jk``."""
+        S = W * self.profile_slope(dot_products(*scale_pair(X, C, theta)))
+        A, B = as_pair(X, C)
+        gradient: Array = np.einsum("ik,ik->k", A, S @ B)
+        return gradient
+
+
 class _Pair(Kernel):
-    """A combination of two kernels."""
+    """A combination of two kernels, entry by entry."""
+
+    _combine: ClassVar[np.ufunc]
 
     def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left = left
@@ -97,6 +202,15 @@ class _Pair(Kernel):
     def positive(self) -> bool:
         """Whether both parts are positive semi-definite; then so are their sum and product."""
         return self.left.positive and self.right.positive
+
+    def __call__(self, X: Any, C: Any) -> Array:
+        with np.errstate(over="ignore", under="ignore"):
+            return finite(self._combine(self.left(X, C), self.right(X, C)), self, REMEDY)
+
+    def diag(self, X: Any) -> Array:
+        """Return the combination of the diagonals."""
+        with np.errstate(over="ignore", under="ignore"):
+            return finite(self._combine(self.left.diag(X), self.right.diag(X)), self, REMEDY)
 
 
 class Sum(_Pair):
@@ -115,15 +229,7 @@ class Sum(_Pair):
            [55.]])
     """
 
-    def __call__(self, X: Any, C: Any) -> Array:
-        """Return ``left(X, C) + right(X, C)``."""
-        with np.errstate(over="ignore"):
-            return finite(self.left(X, C) + self.right(X, C), self, REMEDY)
-
-    def diag(self, X: Any) -> Array:
-        """Return the sum of the diagonals."""
-        with np.errstate(over="ignore"):
-            return finite(self.left.diag(X) + self.right.diag(X), self, REMEDY)
+    _combine = np.add
 
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
         """Return the sum of the gradients."""
@@ -147,15 +253,7 @@ class Product(_Pair):
            [294.]])
     """
 
-    def __call__(self, X: Any, C: Any) -> Array:
-        """Return ``left(X, C) * right(X, C)``."""
-        with np.errstate(over="ignore", under="ignore"):
-            return finite(self.left(X, C) * self.right(X, C), self, REMEDY)
-
-    def diag(self, X: Any) -> Array:
-        """Return the product of the diagonals."""
-        with np.errstate(over="ignore", under="ignore"):
-            return finite(self.left.diag(X) * self.right.diag(X), self, REMEDY)
+    _combine = np.multiply
 
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
         """Return the gradient by the product rule."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._component import require
 from .._protocols import Array
-from ._pairwise import is_sparse
+from ..linalg import is_sparse
 from .base import Kernel
 
 

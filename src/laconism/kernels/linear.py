@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._protocols import Array
-from ._families import DotProduct
+from .base import DotProduct
 
 
 class Linear(DotProduct):

@@ -8,8 +8,8 @@ import numpy as np
 
 from .._component import is_positive, require
 from .._protocols import Array
-from ._families import Stationary
 from ._pairwise import representable
+from .base import Stationary
 
 # exp(-800) is zero in double precision; beyond it, infinity times zero would be NaN.
 MAX_SCALED_DISTANCE = 800.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._component import is_number, is_positive, require
 from .._protocols import Array
-from ._families import DotProduct
+from .base import DotProduct
 
 
 class Polynomial(DotProduct):

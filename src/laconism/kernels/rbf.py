@@ -6,8 +6,8 @@ import numpy as np
 
 from .._component import is_positive, require
 from .._protocols import Array
-from ._families import Stationary
 from ._pairwise import representable
+from .base import Stationary
 
 
 class RBF(Stationary):

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from .._component import require
 from .._protocols import Array
-from ._pairwise import as_float, is_sparse, scale_features, scale_pair
+from ..linalg import is_sparse
+from ._pairwise import as_float, scale_features, scale_pair
 from .base import Kernel
 
 
@@ -61,16 +62,12 @@ class Scaled(Kernel):
         allowed = allowed and bool(np.all(np.isfinite(theta) & (theta >= 0)))
         rule = "scales must be a list of finite numbers that are not negative"
         require(allowed, self, rule, self.scales)
-        if self.origin is not None:
-            origin = np.asarray(self.origin)
-            fits = origin.shape == theta.shape and bool(np.isfinite(origin).all())
-            require(fits, self, "origin must be as many finite numbers as there are scales", self.origin)
-        if self.spread is not None:
-            spread = np.asarray(self.spread)
-            fits = spread.shape == theta.shape and bool(np.all(np.isfinite(spread) & (spread > 0)))
-            require(
-                fits, self, "spread must be as many positive numbers as there are scales", self.spread
-            )
+        for name, kind, least in (("origin", "finite", -np.inf), ("spread", "positive", 0.0)):
+            value = getattr(self, name)
+            if value is not None:
+                fits = np.shape(value) == theta.shape and bool(np.isfinite(value).all())
+                fits = fits and bool(np.greater(value, least).all())
+                require(fits, self, f"{name} must be as many {kind} numbers as there are scales", value)
         self.kernel.check()
 
     @property
@@ -79,10 +76,7 @@ class Scaled(Kernel):
         return self.kernel.positive
 
     def slopes(self, X: Any, C: Any, w: Array) -> Array:
-        """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row, for a stationary kernel.
-
-        The gradient is with respect to the transformed features, after ``origin`` and ``spread``.
-        """
+        """Return the gradient of ``sum_j w_j K(x, c_j)`` in the transformed features at every row."""
         inner: Any = self.kernel
         scaled = scale_pair(*self._moved(X, C), self.scales)
         return np.asarray(np.sqrt(self.scales) * inner.slopes(*scaled, w))
@@ -113,10 +107,11 @@ class Scaled(Kernel):
         """Return both transformed by origin and spread; if they are one object, so are the results."""
         if self.origin is None and self.spread is None:
             return X, C
-        A = self._transformed(X)
-        return A, A if C is X else self._transformed(C)
+        A = self.transformed(X)
+        return A, A if C is X else self.transformed(C)
 
-    def _transformed(self, X: Any) -> Array:
+    def transformed(self, X: Any) -> Array:
+        """Return the features after origin and spread, before the scales."""
         A = as_float(X)
         A = A.toarray() if is_sparse(A) else A
         if self.origin is not None:

@@ -99,7 +99,7 @@ class Binary(Likelihood):
         return log_p, slope * rate, curvature * rate**2 - slope * bend
 
     def first_target(self, y: Array) -> Array:
-        """Return the labels as 0 and 1, step 2 of [FJ01]'s algorithm."""
+        """Return the labels as 0 and 1, step 2 of the algorithm of Figueiredo and Jain (2001)."""
         return (y + 1) / 2
 
     def sample(self, f: Array, rng: Seed) -> Array:

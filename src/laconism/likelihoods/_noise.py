@@ -38,10 +38,7 @@ class Noise(Likelihood):
 
     @abstractmethod
     def half_width(self, v: Array, coverage: float) -> Array:
-        """Return half the width of the central interval with this probability ``coverage``.
-
-        ``v`` is the variance of the latent.
-        """
+        """Return half the width of the central interval of this coverage, for the latent's variance."""
 
     def check(self) -> None:
         """Raise unless ``noise`` is a positive variance."""
@@ -51,11 +48,7 @@ class Noise(Likelihood):
 
 
 def least_noise(spread: float, size: float, floor: float, noise_unidentified: bool) -> float:
-    """Return the lower bound of the noise variance.
-
-    ``spread`` is the variance of the targets and ``size`` their magnitude. ``noise_unidentified`` is
-    true if there are at least half as many columns as rows.
-    """
+    """Return the lower bound of the noise variance, from variance and magnitude of the targets."""
     least = spread * max(UNIDENTIFIED_NOISE_FRACTION if noise_unidentified else 0.0, floor)
     if spread <= (8 * np.finfo(float).eps * size) ** 2:
         least = (1e-6 * size) ** 2  # the target is constant up to rounding

@@ -14,10 +14,10 @@ from ._noise import MAX_NOISE_PER_RESIDUAL, Noise, least_noise
 class Gaussian(Noise):
     r"""Gaussian likelihood, :math:`y \sim \mathcal N(f, \sigma^2)`.
 
-    The noise variance is re-estimated as :math:`\sigma^2 = \|y - f\|^2/n`, eq. (3) of [F01]_. While the
-    model has at least half as many columns as there are rows, the estimate is at least a thousandth of
-    the target's variance: such a model can interpolate, and its residuals then say nothing about the
-    noise.
+    The noise variance is re-estimated as :math:`\sigma^2 = \|y - f\|^2/n`, eq. (3) of Figueiredo (NIPS
+    2001). While the model has at least half as many columns as there are rows, the estimate is at least
+    a thousandth of the target's variance: such a model can interpolate, and its residuals then say
+    nothing about the noise.
 
     Parameters
     ----------
@@ -35,10 +35,6 @@ class Gaussian(Noise):
     >>> y, f = np.array([1.0, 3.0, 2.0, 0.0]), np.array([0.0, 1.0, 3.0, 1.0])
     >>> Gaussian().refit(y, f, np.ones(4), 1)
     Gaussian(noise=1.75)
-
-    References
-    ----------
-    .. [F01] M. Figueiredo, Adaptive sparseness using Jeffreys prior, NIPS 2001.
     """
 
     def __init__(self, noise: float = 1.0, estimate: bool = True, floor: float = 1e-12) -> None:
@@ -57,7 +53,7 @@ class Gaussian(Noise):
         return float(1 / self.noise)
 
     def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
-        """Return the likelihood with the noise variance at its maximum, eq. (3) of [F01]."""
+        """Return the likelihood with the noise variance at its maximum."""
         if not self.estimate:
             return self
         total = weight.sum()
@@ -74,8 +70,7 @@ class Gaussian(Noise):
 
     def log_prob(self, y: Array, f: Array) -> Array:
         """Return the log density."""
-        s2 = self.noise
-        return np.asarray(-0.5 * (np.log(2 * np.pi * s2) + (y - f) ** 2 / s2))
+        return self.predictive(y, f, np.zeros(()))
 
     def bound(self, y: Array, m: Array, v: Array) -> Array:
         """Return the expected log density itself; the bound is exact."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import log_expit
 
 from .._protocols import Array
-from ..special import jaakkola_weight, log_expit, logistic_normal_logit
+from ..special import jaakkola_weight, logistic_normal_logit
 from ._base import Binary
 
 
 class Logistic(Binary):
     r"""Logistic likelihood, :math:`P(y = 1 \mid f) = \sigma(f)`; labels are -1, +1.
 
-    The bound is that of Jaakkola and Jordan [JJ00]_,
+    The bound is that of Jaakkola and Jordan (Statistics and Computing 10, 2000),
     :math:`\log\sigma(\xi) + (y m - \xi)/2` with :math:`\xi^2 = m^2 + v`; the Gaussian that touches it
     has the precision :math:`\tanh(\xi/2)/(2\xi)`.
 
@@ -22,11 +23,6 @@ class Logistic(Binary):
     >>> from laconism.likelihoods import Logistic
     >>> Logistic().log_prob(np.array([1.0, -1.0]), np.array([0.0, 3.0])).round(3)
     array([-0.693, -3.049])
-
-    References
-    ----------
-    .. [JJ00] T. Jaakkola, M. Jordan, Bayesian parameter estimation via variational methods, Statistics
-       and Computing 10, 2000.
     """
 
     def bound(self, y: Array, m: Array, v: Array) -> Array:

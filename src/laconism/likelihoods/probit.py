@@ -10,11 +10,11 @@ from ._base import Binary
 
 
 class Probit(Binary):
-    r"""Probit likelihood, :math:`P(y = 1 \mid f) = \Phi(f)`, eq. (2) of [FJ01]_; labels are -1, +1.
+    r"""Probit likelihood, :math:`P(y = 1 \mid f) = \Phi(f)`, for labels -1, +1.
 
-    The bound is :math:`\log\Phi(y m) - v/2`. It comes from the papers' latent variable
-    :math:`z = f + \mathcal N(0, 1)`: the Gaussian that touches the bound has precision 1, and its
-    target is the mean of :math:`z` given the label, eq. (6).
+    The bound is :math:`\log\Phi(y m) - v/2`. It comes from the latent variable
+    :math:`z = f + \mathcal N(0, 1)` of Figueiredo and Jain (CVPR 2001): the Gaussian that touches the
+    bound has precision 1, and its target is the mean of :math:`z` given the label, eq. (6).
 
     Examples
     --------
@@ -22,10 +22,6 @@ class Probit(Binary):
     >>> from laconism.likelihoods import Probit
     >>> Probit().log_prob(np.array([1.0, -1.0]), np.array([0.0, 3.0])).round(3)
     array([-0.693, -6.608])
-
-    References
-    ----------
-    .. [FJ01] M. Figueiredo, A. Jain, Bayesian learning of sparse classifiers, CVPR 2001.
     """
 
     def bound(self, y: Array, m: Array, v: Array) -> Array:
@@ -33,7 +29,7 @@ class Probit(Binary):
         return log_probit(y * m) - np.asarray(v) / 2
 
     def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
-        """Return the mean of the truncated Gaussian, eq. (6) of [FJ01], and precision 1."""
+        """Return the mean of the truncated Gaussian, eq. (6), and precision 1."""
         m = np.asarray(m, dtype=float)
         return m + y * probit_ratio(y * m), np.ones_like(m)
 

@@ -31,9 +31,9 @@ class Student(Noise):
 
     A Gaussian whose precision differs from row to row, :math:`y \sim \mathcal N(f, \sigma^2/\tau)`,
     :math:`\tau \sim \mathrm{Gamma}(\nu/2, \nu/2)`. The touching Gaussian has the row's expected
-    precision, :math:`(\nu + 1)/(\nu\sigma^2 + (y - m)^2 + v)` [LLT89]_, so a target counts less the
-    larger its residual. Scale and degrees of freedom are estimated together by maximum likelihood;
-    without outliers the estimate is close to a Gaussian.
+    precision, :math:`(\nu + 1)/(\nu\sigma^2 + (y - m)^2 + v)` (Lange, Little and Taylor, JASA 84, 1989),
+    so a target counts less the larger its residual. Scale and degrees of freedom are estimated together
+    by maximum likelihood; without outliers the estimate is close to a Gaussian.
 
     Parameters
     ----------
@@ -57,11 +57,6 @@ class Student(Noise):
     >>> _, r = Student(df=3.0).surrogate(y, f, np.zeros(4))
     >>> r.round(3)
     array([1.329, 1.316, 1.329, 0.002])
-
-    References
-    ----------
-    .. [LLT89] K. Lange, R. Little, J. Taylor, Robust statistical modeling using the t distribution,
-       Journal of the American Statistical Association 84, 1989.
     """
 
     concave = False
@@ -86,18 +81,8 @@ class Student(Noise):
         require(is_positive(self.df), self, "df must be a positive number", self.df)
 
     @property
-    def _level(self) -> float:
-        """The log density at residual zero."""
-        half = self.df / 2
-        level = gammaln(half + 0.5) - gammaln(half) - 0.5 * np.log(np.pi * self.df * self.noise)
-        return float(level)
-
-    @property
     def variance(self) -> float:
-        """Variance of the Gaussian with the same probability within two deviations as the noise.
-
-        The variance of the noise itself may be infinite.
-        """
+        """Variance of the Gaussian with the same probability within two deviations as the noise."""
         return float(self.noise * (student.isf(norm.sf(2.0), self.df) / 2) ** 2)
 
     @property
@@ -146,11 +131,12 @@ class Student(Noise):
 
     def bound(self, y: Array, m: Array, v: Array) -> Array:
         """Return the log density at the root mean squared residual (by Jensen's inequality)."""
-        away = np.asarray((y - m) ** 2 + v)
-        return np.asarray(self._level - 0.5 * (self.df + 1) * np.log1p(away / (self.df * self.noise)))
+        half, away = self.df / 2, np.asarray((y - m) ** 2 + v)
+        level = gammaln(half + 0.5) - gammaln(half) - 0.5 * np.log(np.pi * self.df * self.noise)
+        return np.asarray(level - (half + 0.5) * np.log1p(away / (self.df * self.noise)))
 
     def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
-        """Return the target itself and its expected precision [LLT89]."""
+        """Return the target itself and its expected precision."""
         away = np.asarray((y - m) ** 2 + v)
         r = (self.df + 1) / (self.df * self.noise + away)
         return np.broadcast_to(y, away.shape).astype(float), r
@@ -249,10 +235,7 @@ def _best_scale(q: Array, share: Array, df: float, start: float, max_steps: int 
 
 
 def _best_df(q: Array, share: Array, start: float, ends: tuple[float, float]) -> float:
-    """Return the maximum likelihood estimate of the degrees of freedom, each with its best scale.
-
-    The estimate is between ``ends``.
-    """
+    """Return the degrees of freedom between ``ends`` of largest likelihood, each with its best scale."""
     scale = start
 
     def slope(log_df: float) -> float:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._component import is_name
 from .._protocols import Array, Basis, Index
 from ..basis import Features, KernelBasis, Monomials, PerFeature, WithConstant
 from ..kernels import Polynomial, resolve_kernel
@@ -22,7 +23,7 @@ def kernel_basis(
     # Parameters that are not used are checked too, since the user may have forgotten the kernel.
     check_gamma(gamma)
     Polynomial(degree=degree, coef0=coef0).check()
-    if isinstance(kernel, str) and kernel == "precomputed":
+    if is_name(kernel, "precomputed"):
         return Features(rows)
     if kernel is None:
         return Features(np.arange(X.shape[1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..solvers import Record
@@ -43,21 +44,17 @@ def check_callbacks(callbacks: object) -> Sequence[Callable[[Record], object]]:
     )
 
 
+@dataclass(frozen=True)
 class Reporter:
     """Called by the loop after each iteration of one output; it returns ``True`` to stop the loop.
 
     scikit-learn's callbacks get a task per output, with a subtask per iteration.
     """
 
-    def __init__(
-        self, callbacks: Sequence[Callable[[Record], object]], output: int, estimator: Any, root: Any
-    ) -> None:
-        self.callbacks = callbacks
-        self.output = output
-        self.estimator = estimator
-        self.task = None
-        if root is not None:
-            self.task = root.subcontext(task_name="output", max_subtasks=None)
+    callbacks: Sequence[Callable[[Record], object]]
+    output: int
+    estimator: Any
+    task: Any
 
     def begin(self) -> None:
         """Report that the fit of the output begins."""
@@ -90,7 +87,8 @@ def begin_reports(estimator: Any, n_outputs: int) -> tuple[list[Reporter], Calla
         return [Reporter(callbacks, k, None, None) for k in range(n_outputs)], lambda: None
     root = estimator._init_callback_context(max_subtasks=n_outputs)
     root.call_on_fit_task_begin(estimator=estimator)
-    reporters = [Reporter(callbacks, k, estimator, root) for k in range(n_outputs)]
+    tasks = (root.subcontext(task_name="output", max_subtasks=None) for _ in range(n_outputs))
+    reporters = [Reporter(callbacks, k, estimator, task) for k, task in enumerate(tasks)]
     return reporters, lambda: root.call_on_fit_task_end(estimator=estimator)
 
 

@@ -49,14 +49,9 @@ class PriorResidualVariance:
     .. math:: e(x) = 1 - k_{xM}K_{MM}^{-1}k_{Mx}/k(x, x)
 
     of the prior variance :math:`s^2k(x, x)` is not determined by :math:`f(M)`. All of it (``power=1``,
-    the deterministic training conditional with its missing variance [QR05]_) would be too much near
-    training rows that were not kept. A power of :math:`e` is right in both limits: zero at a kept row,
-    the prior variance far from all of them.
-
-    References
-    ----------
-    .. [QR05] J. Quinonero-Candela, C. Rasmussen, A unifying view of sparse approximate Gaussian process
-       regression, JMLR 6, 2005.
+    the deterministic training conditional with its missing variance, Quinonero-Candela and Rasmussen
+    2005) would be too much near training rows that were not kept. A power of :math:`e` is right in both
+    limits: zero at a kept row, the prior variance far from all of them.
     """
 
     triangle: Triangle  # of the kernel matrix of the kept rows
@@ -79,26 +74,19 @@ class PriorResidualVariance:
 
 @dataclass(frozen=True)
 class Augmentation:
-    r"""The relevance vector machine with one more kernel at each new row (RVM*) [RQ05]_.
+    r"""The relevance vector machine with one more kernel at each new row (RVM*).
 
     All kernels of a sparse model vanish away from their centres, and with them the variance of the
-    latent. An additional kernel :math:`k(\cdot, x_*)` restores it. With
-    :math:`e = k(x_*, x_*) - \phi_*^T\Sigma\Phi^T R k_*` and :math:`s, q` as in
+    latent. An additional kernel :math:`k(\cdot, x_*)` restores it (Rasmussen and Quinonero-Candela, ICML
+    2005). With :math:`e = k(x_*, x_*) - \phi_*^T\Sigma\Phi^T R k_*` and :math:`s, q` as in
     :class:`laconism.rvm.evidence.Sequential`,
 
     .. math:: m_* \mathrel{+}= \frac{e q}{\alpha + s}, \qquad v_* \mathrel{+}= \frac{e^2}{\alpha + s}.
 
-    That needs :math:`k_* = k(X, x_*)` at all training rows. It is computed from the few rows :math:`P`
-    that span the kernel matrix, :math:`k_* \approx G^T L^{-1} k(P, x_*)` with :math:`K_{PP} = LL^T` and
-    :math:`G = L^{-1}K_{PX}`, so that the stored model does not grow with the number of rows.
-
-    The prior variance :math:`1/\alpha` of the new weight makes the latent far away vary as much as it
-    does over the training rows.
-
-    References
-    ----------
-    .. [RQ05] C. Rasmussen, J. Quinonero-Candela, Healing the relevance vector machine through
-       augmentation, ICML 2005.
+    :math:`k_* = k(X, x_*)` is computed from the few rows :math:`P` that span the kernel matrix,
+    :math:`k_* \approx G^T L^{-1} k(P, x_*)` with :math:`K_{PP} = LL^T` and :math:`G = L^{-1}K_{PX}`, so
+    that the stored model does not grow with the number of rows. The prior variance :math:`1/\alpha` of
+    the new weight makes the latent far away vary as much as it does over the training rows.
     """
 
     kernel: Kernel

@@ -9,11 +9,10 @@ from typing import Any
 from ..laplace.mode import refit_by_degrees
 from ..laplace.signal_to_noise import expected_noise
 from ..likelihoods import Gaussian
+from ..linalg import LEAST_REMAINDER
 from ..solvers import Problem
 from .output import Fit, Search
 
-# Noise below this fraction of the target's variance may be an artefact of too many parameters.
-_SMALL_NOISE_SHARE = 0.1
 # The held noise is lowered while the residual variance is below this fraction of it.
 _CLEARLY_LESS_SHARE = 0.5
 # The largest factor by which the held noise is lowered in one step.
@@ -36,7 +35,8 @@ def retry_with_more_noise(search: Search, problem: Problem, rows_per_parameter: 
     """
     fit = search(problem)
     found: Any = fit.likelihood
-    small = found.noise <= _SMALL_NOISE_SHARE * _target_variance(problem)
+    # Less noise than this may be an artefact of too many parameters.
+    small = found.noise <= LEAST_REMAINDER * _target_variance(problem)
     if not (small and fit.status.converged and _has_few_rows(problem, fit, rows_per_parameter)):
         return fit
     noise = expected_noise(problem)

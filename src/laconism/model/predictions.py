@@ -14,12 +14,9 @@ from .._protocols import Array, Basis, Index
 from ..judging.calibrate import press_noise
 from ..judging.left_out import OwnKernelPart, PressResiduals, has_few_rows
 from ..likelihoods import Gaussian
-from ..linalg import as_dense
+from ..linalg import LEAST_REMAINDER, as_dense
 from ..posterior import GaussianPosterior
 from .multiclass import couple
-
-# Least residual degrees of freedom, as a fraction of the observations.
-_MIN_FREE_SHARE = 0.1
 
 
 class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
@@ -116,8 +113,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
         """Return the noise variance of the residuals, by their degrees of freedom.
 
         If rows are few for the parameters, it is at least that of the leave-one-out residuals. ``basis``
-        has all candidate columns. ``n_scales`` is the number of fitted parameters of the columns, which
-        cost a degree of freedom each.
+        has all candidate columns, whose ``n_scales`` parameters cost a degree of freedom each.
         """
         fitted = self.likelihoods_[0]
         if not fitted.estimate:
@@ -137,7 +133,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
             Phi = as_dense(self.basis_.columns(X[own.rows]))[:, columns]
             press = PressResiduals.of(posterior, fitted.noise, own, X, Phi, residual, v[:, 0], weight)
             noise = press_noise(press.error, press.variance, weight, noise)
-        noise *= max(left / max(left - n_scales, _MIN_FREE_SHARE * total), 1.0)
+        noise *= max(left / max(left - n_scales, LEAST_REMAINDER * total), 1.0)
         return float(noise * (fitted.variance / fitted.noise))
 
     def predict(self, X: Any) -> Array:
@@ -222,8 +218,7 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
     def _around(self, X: Any) -> tuple[Array, Array, float]:
         """Return mean and variance of the latent, and the unit of that variance.
 
-        The published noise variance is corrected for the degrees of freedom, that of the likelihood is
-        not. The unit is the ratio of their standard deviations.
+        The unit is the published noise deviation, by its degrees of freedom, over the likelihood's.
         """
         m, std = self.predict_dist(X)
         unit = float(np.sqrt(self.noise_variance_ / self.likelihoods_[0].variance))

@@ -11,6 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._component import is_name
 from .._protocols import Array, Basis, Index
 from ..linalg import as_dense, row_blocks
 from ..magnitude import check_largest
@@ -45,8 +46,7 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _precomputed(self) -> bool:
-        kernel = getattr(self, "kernel", None)
-        return isinstance(kernel, str) and kernel == "precomputed"
+        return is_name(getattr(self, "kernel", None), "precomputed")
 
     _kernel_selects_features = False  # whether a model with a kernel selects features too
 
@@ -130,10 +130,7 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return unfold_like(X, self._sample_shape, self.n_features_in_) if self._takes_grids else X
 
     def _latents(self, X: Any, *, far: bool = True) -> tuple[Array, Array]:
-        """Return mean and variance of the latent, one column per output.
-
-        With ``far`` the correction far from the training rows is included, if the model has one.
-        """
+        """Return mean and variance of each output's latent; ``far`` includes the far variance."""
         X = self._as_rows(X)
         with naming_columns(X):
             X = validate_data(self, X, **ROWS, reset=False)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .._component import is_jobs, is_switch
+from .._component import is_jobs, is_name, is_switch
 from .._protocols import Array
 from ..judging.compare import Rule, Trial
 from ..judging.race import Candidate
@@ -173,8 +173,7 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        kernel = getattr(self, "kernel", None)
-        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
+        tags.input_tags.pairwise = is_name(getattr(self, "kernel", None), "precomputed")
         return tags
 
 
@@ -254,6 +253,4 @@ def as_results(candidates: Sequence[Candidate], factors: Array, size_name: str) 
 
 def mean_of_tried(values: Array) -> Array:
     """Return the mean over the folds on which each candidate was tried, NaN if it never was."""
-    tried = ~np.isnan(values)
-    total = np.where(tried, values, 0.0).sum(axis=1)
-    return np.asarray(np.where(tried.any(axis=1), total, np.nan) / np.maximum(tried.sum(axis=1), 1))
+    return np.asarray(np.ma.masked_invalid(values).mean(axis=1).filled(np.nan))

@@ -32,22 +32,14 @@ class FitData(NamedTuple):
     sample_shape: tuple[int, ...] | None = None  # of samples that were tables
 
 
-class Encoded(NamedTuple):
-    """The targets of each output, and the classes if they are labels."""
-
-    targets: Sequence[Array]
-    classes: Array | None
-
-
-@dataclass(frozen=True)
 class Labels:
     """The task of classification: two classes on one latent, more of them one against the rest."""
 
-    named: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: BINARY)
+    named = BINARY
     kind: type = Binary
     classifies = True
 
-    def encode(self, y: Any) -> Encoded:
+    def encode(self, y: Any) -> tuple[Sequence[Array], Array]:
         """Return the labels -1, +1 of each output, and the classes."""
         check_one_kind(y)
         check_classification_targets(y)
@@ -56,7 +48,7 @@ class Labels:
             only = classes.tolist()[0]
             raise ValueError(f"A classifier needs at least two classes, got one class ({only!r}).")
         positive = [1] if classes.size == 2 else range(classes.size)
-        return Encoded([np.where(codes == k, 1.0, -1.0) for k in positive], classes)
+        return [np.where(codes == k, 1.0, -1.0) for k in positive], classes
 
     def shape(self, values: Array) -> Any:
         """Return the published form of one number, or one row of weights, for each output."""
@@ -71,9 +63,9 @@ class Values:
     kind: type = Noise
     classifies = False
 
-    def encode(self, y: Any) -> Encoded:
+    def encode(self, y: Any) -> tuple[Sequence[Array], None]:
         """Return the targets as doubles that can be squared."""
-        return Encoded([as_targets(y)], None)
+        return [as_targets(y)], None
 
     def shape(self, values: Array) -> Any:
         """Return the published form of one number, or one row of weights, of the only output."""

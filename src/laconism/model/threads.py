@@ -16,10 +16,6 @@ def _controller() -> ThreadpoolController:
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS has one thread.
-
-    Even on many rows a fit is a long series of short products, and synchronising threads between them
-    costs more than it saves. ``n_jobs`` uses several cores instead, one output each.
-    """
+    """Return a context in which BLAS has one thread; ``n_jobs`` uses several cores instead."""
     limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limited

@@ -9,11 +9,11 @@ from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_sample_weight
 
 from .._component import is_name, is_number, is_positive, require, unknown
 from .._protocols import Array
+from ..linalg import is_sparse
 
 # Accepted rows: doubles or floats, not converted; sparse matrices by rows.
 ROWS: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr"}
@@ -139,8 +139,7 @@ def entries_once(X: Any) -> Any:
 
     Their squares would be wrong otherwise. The caller's matrix is not changed.
     """
-    sparse: bool = issparse(X)
-    if not sparse or X.has_canonical_format:
+    if not is_sparse(X) or X.has_canonical_format:
         return X
     X = X.copy()
     X.sum_duplicates()
@@ -149,8 +148,7 @@ def entries_once(X: Any) -> Any:
 
 def unfold(X: Any) -> tuple[Any, tuple[int, ...] | None]:
     """Return samples as rows, and the shape of each if it had more than one dimension."""
-    sparse: bool = issparse(X)
-    if sparse or hasattr(X, "columns"):  # a data frame keeps its names
+    if is_sparse(X) or hasattr(X, "columns"):  # a data frame keeps its names
         return X, None
     try:
         array = np.asarray(X)
@@ -242,14 +240,13 @@ def _total_variance(X: Any, weight: Array) -> float:
 
     It is computed in units of the largest entry, to avoid overflow and underflow.
     """
-    sparse: bool = issparse(X)
-    entries = X.data if sparse else X
+    entries = X.data if is_sparse(X) else X
     unit = float(np.abs(entries).max(initial=0.0))
     if unit == 0:
         return 1.0
     share = weight / weight.sum()
     mean = float(np.mean(share @ (X / unit)))
-    if sparse:
+    if is_sparse(X):
         scaled = X / unit
         square = float(np.mean(share @ scaled.multiply(scaled)))
         variance = max(square - mean**2, 0.0)

@@ -17,35 +17,30 @@ class GeneralizedGaussian(Prior):
     r"""Generalized Gaussian prior, :math:`-\log p(w) = |w|^q / \mathrm{scale}`, eq. (4) of [GGIG]_.
 
     ``q = 2`` is :class:`Gaussian` (``scale = 2 width**2``), ``q = 1`` is :class:`Laplace`
-    (``scale = 1 / rate``). Below ``q = 1`` the penalty is not convex, and a weight that is zero stays
-    zero.
-
-    By default the scale is estimated together with the weights, under an inverse gamma hyper-prior of
-    shape ``a`` and scale ``b``. At convergence
+    (``scale = 1 / rate``). Below ``q = 1`` the penalty is not convex, and zeros stay zero. By default
+    the scale is estimated under an inverse gamma hyper-prior of shape ``a`` and scale ``b``. At
+    convergence
 
     .. math:: \frac1{\mathrm{scale}} = \frac{m/q + a}{\sum_j|w_j|^q + b} .
 
-    If :math:`m` is the number of weights, this is eq. (9) of [GGIG]_. It maximises
-    :math:`\sum_i\log p(y_i \mid f_i) - (m/q + a)\log(\sum_j|w_j|^q + b)`. With kernels there are as
-    many weights as observations, and this maximum is at all weights zero. ``scale="evidence"``
-    therefore uses MacKay's effective number of parameters,
-    :math:`m = \mathrm{tr}(G(G + V^{-1})^{-1})`, with :math:`G` the curvature of the log-likelihood and
-    :math:`V` the variances of the Gaussian that touches the prior. In classification :math:`m` is
-    corrected for the change of :math:`G` with the weights, so that at ``q = 2`` the scale maximises the
-    Laplace evidence.
+    If :math:`m` is the number of weights, this is eq. (9) of [GGIG]_. With kernels there are as many
+    weights as observations, and the maximum is then at all weights zero. ``scale="evidence"`` therefore
+    uses MacKay's effective number of parameters, :math:`m = \mathrm{tr}(G(G + V^{-1})^{-1})`, with
+    :math:`G` the curvature of the log-likelihood and :math:`V` the variances of the Gaussian that
+    touches the prior; in classification corrected for the change of :math:`G` with the weights, so that
+    at ``q = 2`` the scale maximises the Laplace evidence.
 
     Parameters
     ----------
     q : float, default=1.0
         Shape, in (0, 2].
     scale : float or {"evidence", "paper"}, default="evidence"
-        Scale of :math:`|w|^q`, a positive number or a rule to estimate it. ``"evidence"`` estimates it
-        as above; the unit of ``b`` is then the scale at which the prior variance of the latent equals
-        the noise variance of one observation, so that the units of features and target do not matter.
-        ``"paper"`` updates eq. (9) at every iteration, with :math:`m` and the sum over the
-        weights above 1e-4, as [GGIG]_ does. It is meant for reproducing the paper: with kernels all
-        weights go to zero. Below ``q = 1``, ``"evidence"`` starts from the solution for ``q = 1``,
-        which is convex; ``solver=Newton(start="ridge")`` or ``"l1"`` start elsewhere.
+        Scale of :math:`|w|^q`, a positive number or a rule to estimate it. With ``"evidence"`` the unit
+        of ``b`` is the scale at which the prior variance of the latent equals the noise variance of one
+        observation, so that the units of features and target do not matter. Below ``q = 1`` it starts
+        from the solution for ``q = 1``; ``solver=Newton(start="ridge")`` or ``"l1"`` start elsewhere.
+        ``"paper"`` updates eq. (9) at every iteration, with :math:`m` and the sum over the weights above
+        1e-4, as [GGIG]_ does, to reproduce it: with kernels all weights go to zero.
     a, b : float, default=1e-3
         Shape and scale of the inverse gamma hyper-prior; small values are nearly non-informative.
 
@@ -137,17 +132,7 @@ class GeneralizedGaussian(Prior):
         return self.at(math.exp(np.clip((math.log(variance) - ratio) * self.q / 2, -230.0, 230.0)))
 
     def learn(self, w: Array, effective: float, unit: float = 1.0) -> Self:
-        """Return the prior with the scale re-estimated from the weights, eq. (9) of [GGIG].
-
-        Parameters
-        ----------
-        w : ndarray
-            The weights.
-        effective : float
-            Their effective number m.
-        unit : float, default=1.0
-            The unit of ``b``.
-        """
+        """Return the prior with the scale of eq. (9), given the effective number m and the unit of b."""
         count, size = self._count(w, effective, unit)
         return self.at(size / count)
 

@@ -17,13 +17,14 @@ _OF_LABELS = 0.4
 
 
 class Jeffreys(Prior):
-    r"""Jeffreys prior, :math:`-\log p(w) = s \log|w|`, eq. (14) of [FJ01]_ for :math:`s = 1`.
+    r"""Jeffreys prior, :math:`-\log p(w) = s \log|w|`.
 
-    A Gaussian whose variance has the non-informative density :math:`p(\tau) = 1/\tau`. On an
-    orthogonal design it sets every weight below :math:`2\sqrt{s}` standard errors to zero and hardly
-    shrinks the large ones. Two standard errors are enough to test a few weights. Among :math:`p` weights
-    that are truly zero the largest estimate is about :math:`\sqrt{2\log p}` standard errors;
-    :math:`s = \log(p)/2` puts the threshold exactly there (the universal threshold).
+    For :math:`s = 1` it is eq. (14) of Figueiredo and Jain (CVPR 2001). A Gaussian whose variance has
+    the non-informative density :math:`p(\tau) = 1/\tau`. On an orthogonal design it sets every weight
+    below :math:`2\sqrt{s}` standard errors to zero and hardly shrinks the large ones. Two standard
+    errors are enough to test a few weights. Among :math:`p` weights that are truly zero the largest
+    estimate is about :math:`\sqrt{2\log p}` standard errors; :math:`s = \log(p)/2` puts the threshold
+    exactly there (the universal threshold).
 
     Parameters
     ----------
@@ -42,11 +43,6 @@ class Jeffreys(Prior):
     9.0
     >>> Jeffreys("universal").bind(1000, kernel=False)
     Jeffreys(strength=3.4538...)
-
-    References
-    ----------
-    .. [FJ01] M. Figueiredo, A. Jain, Bayesian learning of sparse classifiers, CVPR 2001.
-    .. [F01] M. Figueiredo, Adaptive sparseness using Jeffreys prior, NIPS 2001.
     """
 
     kink = math.inf  # a weight that is zero stays zero

@@ -10,7 +10,7 @@ from ._base import Prior
 
 
 class Laplace(Prior):
-    r"""Laplace prior, :math:`-\log p(w) = \mathrm{rate}\,|w|`, eq. (8) of [FJ01]_.
+    r"""Laplace prior, :math:`-\log p(w) = \mathrm{rate}\,|w|`, eq. (8) of Figueiredo and Jain (2001).
 
     A Gaussian whose variance is exponentially distributed, eq. (10); then
     :math:`1/E[\tau^{-1}] = |w| / \mathrm{rate}`, which is eq. (12) with the rate written as a rate
@@ -26,10 +26,6 @@ class Laplace(Prior):
     >>> from laconism.priors import Laplace
     >>> float(Laplace(rate=0.5).variance(9.0))
     6.0
-
-    References
-    ----------
-    .. [FJ01] M. Figueiredo, A. Jain, Bayesian learning of sparse classifiers, CVPR 2001.
     """
 
     is_l1 = True

@@ -13,27 +13,21 @@ class LaplaceMixture(Prior):
     r"""Laplacian scale mixture, :math:`-\log p(w) = (1 + a)\log(|w| + b)`.
 
     A :class:`GeneralizedGaussian` with ``q = 1`` in which each weight has a separate scale with an
-    inverse gamma distribution (section 5.3 of [GGIG]_). Its mode is found by the re-weighted
-    :math:`\ell_1` minimisation of Candes, Wakin and Boyd: a sequence of lassos, each with the rates
-    :math:`(1 + a)/(|w_j| + b)` at the solution of the one before.
+    inverse gamma distribution (section 5.3 of Liu et al., IJCAI 2013). Its mode is found by the
+    re-weighted :math:`\ell_1` minimisation of Candes, Wakin and Boyd: a sequence of lassos, each with
+    the rates :math:`(1 + a)/(|w_j| + b)` at the solution of the one before.
 
     Parameters
     ----------
-    a : float, default=1e-3
-        Shape of the inverse gamma distribution of the scales, positive.
-    b : float, default=1e-3
-        Scale of that distribution, positive; the penalty flattens for weights above it.
+    a, b : float, default=1e-3
+        Shape and scale of the inverse gamma distribution of the scales, positive; the penalty flattens
+        for weights above ``b``.
 
     Examples
     --------
     >>> from laconism.priors import LaplaceMixture
     >>> float(LaplaceMixture(a=1.0, b=1.0).variance(9.0))
     6.0
-
-    References
-    ----------
-    .. [GGIG] G. Liu, J. Wu, S. Zhou, Probit classifiers with a generalized Gaussian scale mixture
-       prior, IJCAI 2013.
     """
 
     def __init__(self, a: float = 1e-3, b: float = 1e-3) -> None:

@@ -13,8 +13,7 @@ class StudentT(Prior):
     r"""Student-t prior, :math:`-\log p(w) = (a + \tfrac12)\log(b + w^2/2)`.
 
     A Gaussian whose precision is Gamma(a, b) distributed. This is the prior of the relevance vector
-    machine, and "STU" in [GGIG]_. As ``a`` and ``b`` go to 0 it becomes :class:`Jeffreys` with
-    strength 1.
+    machine. As ``a`` and ``b`` go to 0 it becomes :class:`Jeffreys` with strength 1.
 
     Parameters
     ----------
@@ -26,11 +25,6 @@ class StudentT(Prior):
     >>> from laconism.priors import StudentT
     >>> float(StudentT(a=0.5, b=1.0).variance(2.0))
     2.0
-
-    References
-    ----------
-    .. [GGIG] G. Liu, J. Wu, S. Zhou, Probit classifiers with a generalized Gaussian scale mixture
-       prior, IJCAI 2013.
     """
 
     kink = 0.0  # the density is smooth at 0, so weights tend to zero without reaching it
