@@ -1,7 +1,7 @@
 """Joint classifier and feature optimisation: kernel weights and feature scales are found together.
 
-- ``estimators``: JCFOClassifier and JCFORegressor; ``settings``: rules for their parameters.
-- ``base``: the fit that both share: prepare, search, publish.
+- ``estimators``: JCFOClassifier and JCFORegressor, and their fit: prepare, search, publish;
+  ``settings``: rules for their parameters.
 - ``prepare``: from validated rows to the joint problem; ``screen``: standardised and screened features.
 - ``search``: the whole search; ``starts``: trials and the best start; ``feature_exchange``: features are
   dropped and added by their price.
@@ -10,7 +10,7 @@
   last digits.
 - ``columns``, ``posteriors``: what is published of a fit.
 - ``cv``: JCFOClassifierCV and JCFORegressorCV; ``rate_search``: how they choose their rates;
-  ``rate_grid``: the candidates; ``rate_path``: their fits, each started from the one before it.
+  ``rate_path``: the candidates and their fits, each started from the one before it.
 """
 
 from .cv import JCFOClassifierCV, JCFORegressorCV

@@ -1,14 +1,90 @@
-"""Joint classifier and feature optimisation."""
+"""Joint classifier and feature optimisation, from validated rows to the published model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+import numpy as np
+
 from ..likelihoods import Gaussian
+from ..model.callbacks import begin_reports
+from ..model.kernel_model import KernelModel
 from ..model.predictions import BinaryPredictions, GaussianPredictions
-from ..model.tasks import Labels, Values
-from .base import JCFOBase
+from ..model.tasks import FitData, Labels, Values
+from .columns import JointColumns
+from .posteriors import output_fits
+from .prepare import PreparedData, prepare
+from .search import JointFit, SearchSettings, check_solver, search
+from .settings import joint_rules
+
+
+@dataclass(eq=False, repr=False)
+class JCFOBase(KernelModel):
+    """Shared by classifier and regressor; they add the task and the parameters that differ."""
+
+    kernel: str = "rbf"
+    _: KW_ONLY
+    degree: int = 2
+    scale_rate: Any = "auto"
+    initial_scales: Any = "auto"
+    selection_rate: Any = None
+    solver: str = "varpro"
+    screening: Any = None
+    n_centres: int | None = None
+    standardize: bool = True
+    fit_intercept: bool = True
+    max_iter: int = 200
+    tol: float = 1e-6
+    random_state: Any = 0
+    callbacks: Any = None
+
+    _kernel_selects_features = True
+
+    def _own_rules(self) -> dict[str, tuple[bool, str]]:
+        return joint_rules(self, classifies=self._task.classifies)
+
+    # ---- fit ------------------------------------------------------------------------------
+
+    def _fit_rows(self, data: FitData) -> None:
+        """Find weights and scales together and publish both."""
+        prepared = self._prepare(data)
+        settings = self._search_settings(prepared)
+        rates, price = prepared.selection_rates(self.selection_rate), prepared.feature_price
+        reports, end_reports = begin_reports(self, len(prepared.problems))
+        fits = []
+        for problem, report in zip(prepared.problems, reports, strict=True):
+            report.begin()
+            fits.append(search(problem, settings, report, rates, price))
+            report.end()
+        end_reports()
+        self._publish_fits(prepared, fits)
+
+    def _prepare(self, data: FitData) -> PreparedData:
+        check_solver(self.solver)
+        return prepare(self, data)
+
+    def _search_settings(self, prepared: PreparedData) -> SearchSettings:
+        max_iter, tol = int(self.max_iter), float(self.tol)
+        return SearchSettings(self.solver, max_iter, tol, prepared.trial_order, prepared.start)
+
+    # ---- publish --------------------------------------------------------------------------
+
+    def _publish_fits(self, prepared: PreparedData, fits: Sequence[JointFit]) -> None:
+        """Publish the end of a search: one fit, or one for each output."""
+        scales = np.array([prepared.scales(fit.state.theta) for fit in fits])
+        columns = JointColumns.of(self, prepared, scales)
+        self.feature_scales_ = scales[0] if len(fits) == 1 else scales
+        self.kernel_: Any = columns.kernels[0] if len(fits) == 1 else columns.kernels
+        self._support: Any = (scales > 0).any(axis=0)
+        self.objective_ = float(sum(fit.state.value for fit in fits))
+        basis = columns.joined
+        self._publish(output_fits(prepared.problems, fits), basis, np.zeros(basis.n_columns), "")
+        if not self._task.classifies:
+            problem, n_scales = prepared.problems[0], int(np.count_nonzero(scales))
+            rows = (prepared.X, problem.targets[0], problem.weight)
+            self.noise_variance_ = self._noise_variance(*rows, columns.bases[0], n_scales)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -132,41 +208,16 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
 
     Parameters
     ----------
-    kernel : {"rbf", "poly", "linear"}, default="rbf"
+    kernel, degree, scale_rate, initial_scales, selection_rate, solver, screening, n_centres, standardize
         As in :class:`JCFOClassifier`.
-    degree : int, default=2
-        Degree of the ``"poly"`` kernel.
     weight_rate : float, default=1.0
         Rate of the Laplace prior of the weights, in units of the standard deviation of the noise.
-    scale_rate : float or "auto", default="auto"
-        Rate of the exponential prior of the feature scales; ``"auto"`` is 2.
-    initial_scales : "auto", float or array-like of shape (n_features,), default="auto"
-        As in :class:`JCFOClassifier`.
-    selection_rate : float, "auto" or None, default=None
-        As in :class:`JCFOClassifier`.
-    solver : {"varpro", "em"}, default="varpro"
-        Variable projection, or the paper's EM.
-    screening : None, int or "auto", default=None
-        As in :class:`JCFOClassifier`.
-    n_centres : int or None, default=None
-        As in :class:`JCFOClassifier`.
-    standardize : bool, default=True
-        Whether features are scaled to mean zero and standard deviation one.
     likelihood : "gaussian" or Gaussian, default="gaussian"
         Distribution of the noise. ``Gaussian(noise=0.1, estimate=False)`` of
         :mod:`laconism.likelihoods` fixes the noise variance.
-    fit_intercept : bool, default=True
-        Whether there is an intercept.
     penalize_intercept : bool, default=False
         Whether the intercept has the prior of the weights.
-    max_iter : int, default=200
-        Largest number of iterations.
-    tol : float, default=1e-6
-        The fit has converged if the conditions of optimality are violated by less than this, in units of
-        the rates. For ``solver="em"``, the relative gain below which it stops.
-    random_state : int, RandomState or None, default=0
-        Seed for drawing the centres if there are too many rows, and those at which the search starts.
-    callbacks : None, callable or list of callables, default=None
+    fit_intercept, max_iter, tol, random_state, callbacks
         As in :class:`JCFOClassifier`.
 
     Attributes

@@ -12,7 +12,8 @@ from ..model.output import Fit
 from ..posterior import GaussianPosterior
 from ..priors import Laplace
 from ..solvers import Problem, Status
-from .problem import JointFit, JointProblem
+from .problem import JointProblem
+from .search import JointFit
 
 
 def output_fits(problems: Sequence[JointProblem], fits: Sequence[JointFit]) -> list[Fit]:

@@ -57,15 +57,6 @@ class JointState:
         return not any(output.w.any() for output in self.outputs) or not self.theta.any()
 
 
-@dataclass(frozen=True)
-class JointFit:
-    """The end of a search, its history, and a sentence about it."""
-
-    state: JointState
-    history: list[Any]  # of Record, one an iteration
-    note: str = ""
-
-
 StateCallback = Callable[[JointState], object]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -20,8 +20,7 @@ from ..judging.trials import Data
 from ..model.callbacks import candidate_reporter
 from ..model.search import CVSearch, Winner
 from ..model.threads import one_blas_thread
-from .rate_grid import JCFOCandidate, make_grid
-from .rate_path import MIN_ERROR_NATS, fit_candidates, try_fold
+from .rate_path import MIN_ERROR_NATS, JCFOCandidate, fit_candidates, make_grid, try_fold
 
 # For predictions each step away from the gentlest selection must gain this much: record 032.
 _NATS_PER_STEP = 2.0
@@ -30,13 +29,31 @@ _NATS_PER_STEP = 2.0
 _N_SINGLE_ROUNDS = 2
 
 
+@dataclass(eq=False, repr=False)
 class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
     """The search for rates that classifier and regressor share."""
 
-    kernel: Any
-    selection_rates: Any
-    weight_rates: Any
-    scale_rates: Any
+    kernel: str = "rbf"
+    _: KW_ONLY
+    selection_rates: Any = "auto"
+    weight_rates: Any = "auto"
+    scale_rates: Any = "auto"
+    initial_scales: Any = "auto"
+    degree: int = 2
+    solver: str = "varpro"
+    screening: Any = None
+    n_centres: int | None = None
+    standardize: bool = True
+    fit_intercept: bool = True
+    max_iter: int = 200
+    tol: float = 1e-6
+    random_state: Any = 0
+    cv: Any = None
+    scoring: Any = None
+    one_standard_error: bool = True
+    race: bool = True
+    n_jobs: int | None = None
+    callbacks: Any = None
 
     _size_name = "features"
 

@@ -29,7 +29,7 @@ from ..kernels import Linear
 from ..solvers import Record
 from .em import expectation_maximisation
 from .feature_exchange import exchange_features
-from .problem import JointFit, JointProblem, JointState
+from .problem import JointProblem, JointState
 from .starts import (
     TRIAL_ITERATIONS,
     best_start,
@@ -57,6 +57,15 @@ class SearchSettings:
     tol: float
     trial_order: Index  # of the centres; trials use the first of them
     start: Array | None = None  # scales to start from; None tries several
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """The end of a search, its history, and a sentence about it."""
+
+    state: JointState
+    history: list[Record]  # one an iteration
+    note: str = ""
 
 
 def check_solver(name: Any) -> None:

@@ -2,17 +2,15 @@
 
 Estimators, and their fit from validated rows to the published model:
 
-- ``estimators``: ``RVMClassifier`` and ``RVMRegressor``; ``base``: their parameters and their fit
-- ``grid_estimators``: ``GridRVMClassifier`` and ``GridRVMRegressor``; ``grid_base``: their parameters
-  and their fit; ``grid``: the grid and its columns
+- ``estimators``: ``RVMClassifier`` and ``RVMRegressor``
+- ``grid_estimators``: ``GridRVMClassifier`` and ``GridRVMRegressor``; ``grid``: the grid and its columns
 - ``fit``: all outputs on one shared design; ``output``: one of them
 
 Type-II maximum likelihood, the precisions being parameters:
 
 - ``evidence``: the solvers that start from the empty and from the full model, the better of the two on
   small problems, and Akaike's test of what was found
-- ``bottom_up``: the state and the add step; ``full_model``: all columns to start from;
-  ``top_down``: the prune step
+- ``bottom_up``: the state and the add step; ``top_down``: the prune step
 - ``maximize_precisions``: Newton's method for the precisions of a quadratic log-likelihood
 - ``qr_compress``: a regression on many rows as one on few
 
