@@ -45,11 +45,9 @@ class SideBySide:
 
     def keep(self, active: Index) -> Self:
         """Return the basis of these columns only."""
-        ends = np.cumsum([basis.n_columns for basis in self.bases])
-        parts, first = [], 0
-        for basis, end in zip(self.bases, ends, strict=True):
+        firsts, parts = np.cumsum([0, *(basis.n_columns for basis in self.bases)]), []
+        for basis, first, end in zip(self.bases, firsts, firsts[1:], strict=False):
             parts.append(basis.keep(active[(active >= first) & (active < end)] - first))
-            first = int(end)
         return type(self)(parts)
 
 

@@ -45,9 +45,11 @@ class PreparedData:
     origin: Array
     start: Array | None  # scales of the features that take part, if initial_scales gives them
 
-    def at_rates(self, weight_rate: float, scale_rate: float) -> Self:
-        """Return the same problems with other rates."""
-        rates: dict[str, Any] = {"weight_rate": weight_rate, "scale_rate": scale_rate}
+    def at_rates(self, weight_rate: float, scale_rate: Any = "auto") -> Self:
+        """Return the same problems with other rates; an automatic rate of the scales is as it was."""
+        rates: dict[str, Any] = {"weight_rate": weight_rate}
+        if not is_name(scale_rate, "auto"):
+            rates["scale_rate"] = float(scale_rate)
         return replace(self, problems=[replace(each, **rates) for each in self.problems])
 
     def selection_rate(self, share: float = 1.0) -> float:

@@ -51,10 +51,6 @@ class Rates(NamedTuple):
         selection = self.selection if self.selection > self.weight else None
         return {"scale_rate": self.scale, "selection_rate": selection, "weight_rate": self.weight}
 
-    def scale_rate(self, default: float) -> float:
-        """Return the rate of a scale as a number."""
-        return default if is_name(self.scale, "auto") else float(self.scale)
-
 
 @dataclass(eq=False)
 class JCFOCandidate(Candidate):
@@ -81,7 +77,8 @@ def make_grid(search: Any, prepared: PreparedData) -> list[JCFOCandidate]:
             )
         if is_name(search.selection_rates, "auto"):
             shares = _DISTANCE_SELECTION_SHARES if on_distances else _PRODUCT_SELECTION_SHARES
-            selection_rates = _automatic_rates(prepared, scale, shares)
+            at_scale = prepared.at_rates(1.0, scale)
+            selection_rates = [at_scale.selection_rate(share) for share in shares]
         else:
             selection_rates = sorted(_positive_rates(search, "selection_rates"))
         if not is_name(search.weight_rates, "auto"):
@@ -91,13 +88,6 @@ def make_grid(search: Any, prepared: PreparedData) -> list[JCFOCandidate]:
             for step, rate in enumerate(sorted(lower, reverse=True), start=first):
                 grid.append(JCFOCandidate(Rates(scale, selection, rate), step))
     return grid
-
-
-def _automatic_rates(prepared: PreparedData, scale: Any, shares: Sequence[float]) -> list[float]:
-    problem = prepared.problems[0]
-    scale_rate = problem.scale_rate if is_name(scale, "auto") else float(scale)
-    at_scale = prepared.at_rates(problem.weight_rate, scale_rate)
-    return [at_scale.selection_rate(share) for share in shares]
 
 
 def _positive_rates(search: Any, name: str, none: bool = False) -> list[Any]:
@@ -118,12 +108,12 @@ def fit_candidates(
     features, and then have the same fits, which are computed once. Candidates that do not run are fitted
     only where others start from them.
     """
-    settings, default = model._search_settings(prepared), prepared.problems[0].scale_rate
+    settings = model._search_settings(prepared)
     for scale in dict.fromkeys(each.rates.scale for each in candidates if each.runs):
         same_scale = [each for each in candidates if each.rates.scale == scale]
         last = max(place for place, each in enumerate(same_scale) if each.runs)
         selection = list(dict.fromkeys(each.rates.selection for each in same_scale[: last + 1]))
-        at_scale = prepared.at_rates(1.0, same_scale[0].rates.scale_rate(default))
+        at_scale = prepared.at_rates(1.0, scale)
         paths = [path(problem, settings, selection) for problem in at_scale.problems]
         known: dict[Any, JointFit] = {}
         for rate, selected in zip(selection, zip(*paths, strict=True), strict=True):
@@ -147,8 +137,7 @@ def _relaxed(
 ) -> list[JointFit]:
     """Return the fits at a lower weight rate, and store those that are not known yet."""
     fits = []
-    problems = prepared.at_rates(rate, prepared.problems[0].scale_rate).problems
-    for which, (problem, fit) in enumerate(zip(problems, before, strict=True)):
+    for which, (problem, fit) in enumerate(zip(prepared.at_rates(rate).problems, before, strict=True)):
         key = (which, rate, (fit.state.theta > 0).tobytes())
         if key not in known:
             known[key] = relax(problem, settings, None, fit, prepared.feature_price)
@@ -170,10 +159,8 @@ def try_fold(
     model, candidates = clone(template), [replace(each, tried=[]) for each in candidates]
     began = time.perf_counter()
     prepared = model._prepare(model._fit_data(*held_in))
-    default = prepared.problems[0].scale_rate
     for candidate, fits in fit_candidates(model, prepared, candidates):
-        rates = candidate.rates
-        at_rates = prepared.at_rates(rates.weight, rates.scale_rate(default))
+        at_rates = prepared.at_rates(candidate.rates.weight, candidate.rates.scale)
         with warnings.catch_warnings():  # a candidate need not converge to be judged
             warnings.simplefilter("ignore", ConvergenceWarning)
             model._publish_fits(at_rates, fits)

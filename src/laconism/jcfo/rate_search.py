@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,8 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
             rule=self._rule(Rule()),
             n_jobs=self.n_jobs,
             min_error_nats=MIN_ERROR_NATS,
-            order=_by_size if self.one_standard_error else _by_steps,
+            # For predictions the gentlest selection comes first: record 032.
+            order=attrgetter("size" if self.one_standard_error else "n_steps"),
             on_fold=candidate_reporter(self.callbacks),
         )
 
@@ -129,16 +131,7 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
         return np.asarray(self._chosen.get_support())
 
 
-def _by_size(candidate: JCFOCandidate) -> float:
-    return candidate.size
-
-
-def _by_steps(candidate: JCFOCandidate) -> float:
-    """For predictions the gentlest selection comes first: record 032."""
-    return candidate.n_steps
-
-
 def _rounds(folds: Sequence[Any]) -> list[Sequence[Any]]:
     """Return the folds in rounds; candidates may be dropped after each."""
-    single = [[fold] for fold in folds[:_N_SINGLE_ROUNDS]]
-    return [*single, folds[_N_SINGLE_ROUNDS:]] if len(folds) > _N_SINGLE_ROUNDS else [*single]
+    rounds = [*([fold] for fold in folds[:_N_SINGLE_ROUNDS]), folds[_N_SINGLE_ROUNDS:]]
+    return [each for each in rounds if len(each)]
