@@ -14,8 +14,7 @@ from laconism.design import DenseDesign, FactoredDesign, SparseDesign
 from laconism.laplace.first_precision import first_precision
 from laconism.likelihoods import Gaussian, Logistic, Probit
 from laconism.priors import Jeffreys
-from laconism.rvm.variational import Variational
-from laconism.rvm.variational_state import VariationalState
+from laconism.rvm.variational import Variational, VariationalState
 from laconism.solvers import Problem, solve
 from rvm_problems import (
     COMBINE,

@@ -16,8 +16,7 @@ Type-II maximum likelihood, the precisions being parameters:
 
 Variational Bayes, the precisions having distributions:
 
-- ``variational``: the solver; ``variational_state``: q(w), q(alpha), the bound on the evidence, and the
-  step sizes of its fixed-point iteration
+- ``variational``: the state with q(w), q(alpha) and the bound on the evidence, and the solver
 - ``precisions``: gamma distributions of the slices of a grid, combined by product or sum
 """
 

@@ -41,9 +41,10 @@ def fit_relevance(
 
     def search(part: Problem) -> Fit:
         answer = solve(qr_compress(part), solver, max_iter=max_iter, tol=tol, callback=report)
-        state: Any = answer.state.sorted_by_column(part)  # type: ignore[attr-defined]
+        state: Any = answer.state
         status = answer.status
         if isinstance(state, EvidenceState):
+            state = state.sorted_by_column(part)
             tested = akaike_test(part, state, allowed=problem)
             if tested is not state:
                 state, status = tested, replace(status, message=status.message + _NOT_SUPPORTED)
