@@ -5,12 +5,12 @@
 - ``prepare``: from validated rows to the joint problem; ``screen``: standardised and screened features.
 - ``search``: the whole search; ``starts``: trials and the best start; ``feature_exchange``: features are
   dropped and added by their price.
-- ``problem``: the objective, its gradient and its optimality conditions; the result of a search.
+- ``problem``: the objective, its gradient and its optimality conditions.
 - ``variable_projection``, ``em``: the solvers; ``weights``: the convex inner problem; ``newton``: the
   last digits.
 - ``columns``, ``posteriors``: what is published of a fit.
-- ``cv``: JCFOClassifierCV and JCFORegressorCV; ``rate_search``: how they choose their rates;
-  ``rate_path``: the candidates and their fits, each started from the one before it.
+- ``cv``: JCFOClassifierCV and JCFORegressorCV; ``rate_path``: their candidates and the fits of those,
+  each started from the one before it.
 """
 
 from .cv import JCFOClassifierCV, JCFORegressorCV

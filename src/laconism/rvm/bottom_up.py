@@ -55,20 +55,13 @@ class EvidenceState:
     def sorted_by_column(self, problem: Problem) -> EvidenceState:
         """Return the same model with its columns in the order of the design's."""
         order, mode = np.argsort(self.active), self.mode
-        active = self.active[order]
-        part = problem.keep(active)
-        mode = find_mode(part, mode.alpha[order], mode.likelihood, mode.w[order], mode.b)
-        return replace(self, active=active, mode=mode)
+        part, alpha, w = problem.keep(self.active[order]), mode.alpha[order], mode.w[order]
+        mode = find_mode(part, alpha, mode.likelihood, w, mode.b)
+        return replace(self, active=self.active[order], mode=mode)
 
     @classmethod
     def of(
-        cls,
-        mode: Mode,
-        active: Index,
-        n_columns: int,
-        *,
-        refining: bool = True,
-        compared: bool = False,
+        cls, mode: Mode, active: Index, n_columns: int, *, refining: bool = True, compared: bool = False
     ) -> Self:
         """Return the state with these columns active."""
         w = np.zeros(n_columns)
@@ -89,12 +82,9 @@ def add_step(problem: Problem, state: EvidenceState) -> EvidenceState:
     gain, alpha, length = evidence_gains(mode, active, problem.design)
     gain[active] = 0.0
     chosen = _dissimilar(problem.design, mode.r, gain, length, max(_BATCH_COLUMNS, active.size // 2))
-    for size in (chosen.size, 1):  # all of them, or else only the best
-        some = chosen[:size]
-        if some.size:
+    for some in (chosen, chosen[:1]):  # all of them, or else only the best
+        if some.size and mode is state.mode:
             mode, active = _try_columns(problem, mode, active, some, alpha[some])
-        if mode is not state.mode:
-            break
     if mode.objective - state.objective <= 1.0:  # less than a nat: the end is near
         finer, left = reestimate(mode, active, tol=_FINE_NATS)
         if finer.objective >= state.objective:
@@ -138,14 +128,9 @@ def _try_columns(
     problem: Problem, mode: Mode, active: Index, columns: Index, alpha: Array
 ) -> tuple[Mode, Index]:
     """Return the model with these columns added, or as it was if the evidence is no greater."""
-    joined = np.append(active, columns)
-    new = find_mode(
-        problem.keep(joined),
-        np.append(mode.alpha, alpha),
-        mode.likelihood,
-        np.append(mode.w, np.zeros(columns.size)),
-        mode.b,
-    )
+    joined, w = np.append(active, columns), np.append(mode.w, np.zeros(columns.size))
+    part, precisions = problem.keep(joined), np.append(mode.alpha, alpha)
+    new = find_mode(part, precisions, mode.likelihood, w, mode.b)
     new, joined = reestimate(new, joined, tol=COARSE_NATS)
     better = new.objective > mode.objective and not new.noise_unidentified
     return (new, joined) if better else (mode, active)

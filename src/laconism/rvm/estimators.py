@@ -95,15 +95,9 @@ class RVMClassifier(BinaryPredictions, RVMBase):
     Parameters
     ----------
     kernel : None, str, Kernel or callable, default="rbf"
-        ``None`` uses the features themselves as columns. ``"linear"``, ``"poly"``, ``"rbf"``,
-        ``"matern"``, an object of :mod:`laconism.kernels` or a function of two matrices gives one column
-        for each distinct training row. With ``"precomputed"`` the kernel matrix is passed as ``X``.
-    gamma : float or {"scale", "auto"}, default="scale"
-        Parameter of the named kernels, as in scikit-learn; a width h is ``gamma = 1 / (2 * h**2)``.
-    degree : int, default=3
-        Degree of the ``"poly"`` kernel.
-    coef0 : float, default=1.0
-        Constant term of the ``"poly"`` kernel.
+        As in :class:`SparseBayesClassifier`; a kernel gives one column for each distinct training row.
+    gamma, degree, coef0, max_iter, max_rank, class_weight, n_jobs, callbacks
+        As in :class:`SparseBayesClassifier`.
     inference : {"sequential", "evidence", "variational"}, default="sequential"
         ``"sequential"`` starts without columns and adds, re-estimates and deletes them [TF03]_; it is
         fast on many rows too. ``"evidence"`` starts with all columns and prunes them [T01]_, for at most
@@ -122,23 +116,12 @@ class RVMClassifier(BinaryPredictions, RVMBase):
     shape, rate : float, default=1e-12
         Shape and rate of the gamma hyper-prior of ``"variational"``; the unit of ``rate`` is set by the
         data.
-    max_iter : int, default=1000
-        Largest number of iterations.
     tol : float, default=1e-5
         The fit stops after an iteration that gains less than this many nats per observation.
     rank_tol : float or "auto", default="auto"
         The kernel matrix is not formed but factored, until no diagonal element of the residual exceeds
         this fraction of the largest. ``"auto"`` is 1e-6 for ``"sequential"``, where the factors only
         choose columns, and 1e-8 otherwise; up to 300 rows it is 1e-10, except for ``"variational"``.
-    max_rank : int, default=1000
-        Largest rank of the factorisation; ``status_`` reports if it was reached.
-    class_weight : None, dict or "balanced", default=None
-        Weights of the classes, multiplied with ``sample_weight``.
-    n_jobs : int or None, default=None
-        Number of workers for the one-against-rest problems of more than two classes.
-    callbacks : None, callable or list of callables, default=None
-        Each is called with a :class:`~laconism.solvers.Record` after every iteration; returning
-        ``True`` stops the fit.
 
     Attributes
     ----------

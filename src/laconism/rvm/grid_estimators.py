@@ -128,14 +128,10 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
         curvature of the logistic vanishes, and its weights remain as uncertain as their prior.
     fit_intercept : bool, default=True
         Whether there is an intercept, outside the grid, with a flat prior.
-    shape, rate : float, default=1e-12
-        Shape and rate of the gamma hyper-prior; the unit of ``rate`` is set by the data.
-    max_iter : int, default=1000
-        Largest number of iterations.
     tol : float, default=1e-6
         The fit stops after an iteration that raises the bound by less than this many nats per
         observation.
-    class_weight, n_jobs, callbacks
+    shape, rate, max_iter, class_weight, n_jobs, callbacks
         As in :class:`RVMClassifier`.
 
     Attributes
@@ -155,14 +151,13 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
         Flat indices of the weights that were kept.
     n_relevant_ : int
         Number of those weights.
-    posteriors_ : list of GaussianPosterior
-        The posterior of the weights of each output.
     history_ : list of Record
         ``iteration, objective, active, seconds, output``; the objective is the evidence lower bound,
         continued without a jump when slices are pruned.
     status_ : Status
         Whether the fit converged, and a message; it names modes that ``"sum"`` has switched off.
-    n_iter_ : int
+    posteriors_, n_iter_
+        As in :class:`RVMClassifier`.
 
     Examples
     --------

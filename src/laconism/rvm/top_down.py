@@ -76,7 +76,6 @@ def _prune_by_newton(mode: Mode, active: Index) -> tuple[Mode, Index]:
     Hundreds of highly correlated columns are near a local maximum of their own. Deleting most of them
     may lower the evidence; the add steps that follow raise it again.
     """
-    alpha, kept = maximize_precisions(
-        mode.quadratic(), mode.alpha, tol=COARSE_NATS / 100, price=COARSE_NATS
-    )
+    tol = COARSE_NATS / 100
+    alpha, kept = maximize_precisions(mode.quadratic(), mode.alpha, tol=tol, price=COARSE_NATS)
     return find_mode(mode.problem.keep(kept), alpha, mode.likelihood, mode.w[kept], mode.b), active[kept]
