@@ -59,10 +59,7 @@ def _restrict(problem: JointProblem, selected: JointState) -> FeatureSubset:
 
 def _drop_features(problem: JointProblem, here: FeatureSubset, price: float) -> FeatureSubset:
     """Return the subset without the features that are not worth their price; the last one stays."""
-    while here.features.size > 1:
-        fewer = _drop_step(problem, here, price)
-        if fewer is None:
-            break
+    while here.features.size > 1 and (fewer := _drop_step(problem, here, price)) is not None:
         here = fewer
     return here
 
@@ -79,9 +76,9 @@ def _drop_step(problem: JointProblem, here: FeatureSubset, price: float) -> Feat
         without = project(part, np.delete(state.theta, k), state.outputs, TRIAL_TOLERANCE)
         objectives.append(without.value)
     order, n_dropped = np.argsort(objectives, kind="stable"), features.size // 2
+    limit = state.value + price
     while n_dropped:
         left = np.sort(order[n_dropped:])
-        limit = state.value + price
         fewer = _trial(problem, here, features[left], state.theta[left], price, limit)
         if fewer.value < limit and not fewer.empty:
             return FeatureSubset(fewer, features[left])
@@ -103,12 +100,7 @@ def _add_step(problem: JointProblem, here: FeatureSubset, price: float) -> Featu
 
 
 def _trial(
-    problem: JointProblem,
-    here: FeatureSubset,
-    features: Index,
-    theta: Array,
-    price: float,
-    below: float,
+    problem: JointProblem, here: FeatureSubset, features: Index, theta: Array, price: float, below: float
 ) -> JointState:
     """Return a trial with these features, near enough to its end to be compared with the price."""
     part, state = with_features(problem, features), here.state
