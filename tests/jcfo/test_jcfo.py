@@ -12,10 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from laconism import JCFOClassifier, JCFORegressor
 from laconism.jcfo import search as joint_search
 from laconism.jcfo.em import expectation_maximisation
-from laconism.jcfo.feature_exchange import exchange_features
 from laconism.jcfo.newton import _SmoothObjective
 from laconism.jcfo.problem import JointProblem
-from laconism.jcfo.starts import short_descent, with_few_centres
+from laconism.jcfo.trials import exchange_features, short_descent, with_few_centres
 from laconism.jcfo.variable_projection import minimize_nonnegative, variable_projection
 from laconism.jcfo.weights import project
 from laconism.kernels import RBF, Linear, Polynomial, Scaled

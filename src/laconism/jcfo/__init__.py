@@ -1,10 +1,8 @@
 """Joint classifier and feature optimisation: kernel weights and feature scales are found together.
 
-- ``estimators``: JCFOClassifier and JCFORegressor, and their fit: prepare, search, publish;
-  ``settings``: rules for their parameters.
+- ``estimators``: JCFOClassifier and JCFORegressor, and their fit: prepare, search, publish.
 - ``prepare``: from validated rows to the joint problem; ``screen``: standardised and screened features.
-- ``search``: the whole search; ``starts``: trials and the best start; ``feature_exchange``: features are
-  dropped and added by their price.
+- ``search``: the whole search; ``trials``: the best start, and features exchanged by their price.
 - ``problem``: the objective, its gradient and its optimality conditions.
 - ``variable_projection``, ``em``: the solvers; ``weights``: the convex inner problem; ``newton``: the
   last digits.

@@ -12,7 +12,6 @@ from .._protocols import Array, Index
 from ..basis import KernelBasis, WithConstant
 from ..kernels import Kernel, Scaled
 from .prepare import PreparedData
-from .settings import inner_kernel
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class JointColumns(NamedTuple):
         """Return the columns under these scales, one row of them for each problem."""
         # Distances do not depend on the origin.
         origin = prepared.origin if model.standardize and model.kernel != "rbf" else None
-        inner = inner_kernel(model.kernel, model.degree)
+        inner = prepared.problems[0].kernel
         kernels = [Scaled(inner, each * prepared.unit**2, origin) for each in scales]
         centres = prepared.X[prepared.centres]
         bases = [KernelBasis(kernel, centres, prepared.centres) for kernel in kernels]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._component import is_count, is_name, is_number, is_positive, is_rate, unknown
 from ..likelihoods import Gaussian
 from ..model.callbacks import begin_reports
 from ..model.kernel_model import KernelModel
@@ -16,8 +17,54 @@ from ..model.tasks import FitData, Labels, Values
 from .columns import JointColumns
 from .posteriors import output_fits
 from .prepare import PreparedData, prepare
-from .search import JointFit, SearchSettings, check_solver, search
-from .settings import joint_rules
+from .search import SOLVERS, JointFit, SearchSettings, search
+
+
+def _rules(model: Any, *, classifies: bool) -> dict[str, tuple[bool, str]]:
+    """Return what each setting of a joint model must be, and whether it is."""
+
+    def is_auto(name: str) -> bool:
+        return is_name(getattr(model, name), "auto")
+
+    selection, screening, penalize = model.selection_rate, model.screening, model.penalize_intercept
+    rules = {
+        "weight_rate": (
+            is_positive(model.weight_rate) or (classifies and is_auto("weight_rate")),
+            "a positive number or 'auto'" if classifies else "a positive number",
+        ),
+        "scale_rate": (
+            is_auto("scale_rate") or is_rate(model.scale_rate),
+            "a positive number or 'auto' (up to 1e100)",
+        ),
+        "selection_rate": (
+            selection is None or is_auto("selection_rate") or is_positive(selection),
+            "None, 'auto' or a positive number",
+        ),
+        "initial_scales": (
+            is_auto("initial_scales") or _are_scales(model.initial_scales),
+            "'auto', a positive number or one number per feature, none negative, one positive (up to "
+            "1e100)",
+        ),
+        "n_centres": (model.n_centres is None or is_count(model.n_centres), "None or a count"),
+        "screening": (
+            screening is None or is_auto("screening") or is_count(screening),
+            "None, 'auto' or a positive whole number",
+        ),
+        "kernel": (is_name(model.kernel, "linear", "poly", "rbf"), "'rbf', 'poly' or 'linear'"),
+        "degree": (is_count(model.degree), "a positive whole number"),
+    }
+    if classifies:
+        known = is_auto("penalize_intercept") or isinstance(penalize, bool | np.bool_ | int)
+        rules["penalize_intercept"] = (known, "True, False or 'auto'")
+    return rules
+
+
+def _are_scales(value: Any) -> bool:
+    """Whether ``value`` is a positive number, or numbers of which one is and none is negative."""
+    if is_number(value):
+        return is_rate(value)
+    values = list(value) if np.iterable(value) else []
+    return all(is_rate(each) or (is_number(each) and each == 0) for each in values) and any(values)
 
 
 @dataclass(eq=False, repr=False)
@@ -43,9 +90,7 @@ class JCFOBase(KernelModel):
     _kernel_selects_features = True
 
     def _own_rules(self) -> dict[str, tuple[bool, str]]:
-        return joint_rules(self, classifies=self._task.classifies)
-
-    # ---- fit ------------------------------------------------------------------------------
+        return _rules(self, classifies=self._task.classifies)
 
     def _fit_rows(self, data: FitData) -> None:
         """Find weights and scales together and publish both."""
@@ -62,14 +107,13 @@ class JCFOBase(KernelModel):
         self._publish_fits(prepared, fits)
 
     def _prepare(self, data: FitData) -> PreparedData:
-        check_solver(self.solver)
+        if str(self.solver) not in SOLVERS:
+            raise unknown("solver", str(self.solver), sorted(SOLVERS))
         return prepare(self, data)
 
     def _search_settings(self, prepared: PreparedData) -> SearchSettings:
         max_iter, tol = int(self.max_iter), float(self.tol)
         return SearchSettings(self.solver, max_iter, tol, prepared.trial_order, prepared.start)
-
-    # ---- publish --------------------------------------------------------------------------
 
     def _publish_fits(self, prepared: PreparedData, fits: Sequence[JointFit]) -> None:
         """Publish the end of a search: one fit, or one for each output."""

@@ -14,11 +14,11 @@ from .._protocols import Array, Index
 from ..basis.rows import distinct_rows
 from ..judging.price import extended_bic
 from ..judging.rows import canonical_order
+from ..kernels import resolve_kernel
 from ..linalg import as_dense
 from ..model.tasks import FitData
 from .problem import JointProblem
 from .screen import screen_features, standardise
-from .settings import inner_kernel
 
 # All distinct rows are centres up to this many.
 _MAX_ROWS_AS_CENTRES = 1000
@@ -101,7 +101,7 @@ def prepare(model: Any, data: FitData) -> PreparedData:
     scale_rate = _AUTO_SCALE_RATE if is_name(model.scale_rate, "auto") else float(model.scale_rate)
     free = bool(model.fit_intercept and not _penalizes_intercept(model, len(targets)))
     problem = JointProblem(
-        inner_kernel(model.kernel, model.degree),
+        resolve_kernel(model.kernel, gamma=1.0, degree=int(model.degree), coef0=1.0),
         Z,
         Z[centres],
         targets,

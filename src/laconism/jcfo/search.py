@@ -1,13 +1,13 @@
 """The search of a joint model, from the first scales to the last digit.
 
-1. Start: ``initial_scales``, or those of the best of several short trials (``starts``).
+1. Start: ``initial_scales``, or those of the best of several short trials (``trials``).
 2. Solve: variable projection or the paper's EM from there (``solve_from``).
 3. Restart: if no feature is left, once more from a path that ascends from lower rates.
 
 Without a selection rate that is all. With one, ``search`` goes on:
 
 4. The steps above happen at the selection rate, which keeps few features, and shrinks them.
-5. Exchange: features not worth their price are dropped, others are added (``feature_exchange``). A
+5. Exchange: features not worth their price are dropped, others are added (``trials``). A
    second exchange begins with the features of a trial at the final rate, and the better end counts.
 6. Relax: with these features only, solve at the final rate (``relax``).
 
@@ -23,17 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from .._component import unknown
 from .._protocols import Array, Index
 from ..kernels import Linear
 from ..solvers import Record
 from .em import expectation_maximisation
-from .feature_exchange import exchange_features
 from .problem import JointProblem, JointState
-from .starts import (
+from .trials import (
     TRIAL_ITERATIONS,
     best_start,
     end_of_path,
+    exchange_features,
     short_descent,
     uniform_scales,
     with_features,
@@ -66,12 +65,6 @@ class JointFit:
     state: JointState
     history: list[Record]  # one an iteration
     note: str = ""
-
-
-def check_solver(name: Any) -> None:
-    """Raise an error unless there is a solver of this name."""
-    if str(name) not in SOLVERS:
-        raise unknown("solver", str(name), sorted(SOLVERS))
 
 
 def search(

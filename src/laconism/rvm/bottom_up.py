@@ -38,11 +38,6 @@ class EvidenceState:
     compared: bool = False  # with the result of the other direction
 
     @property
-    def columns(self) -> Index:
-        """Which of all columns are in the model."""
-        return self.active
-
-    @property
     def likelihood(self) -> Likelihood:
         """The likelihood with its parameters as estimated."""
         return self.mode.likelihood

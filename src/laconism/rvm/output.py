@@ -48,7 +48,7 @@ def fit_relevance(
             tested = akaike_test(part, state, allowed=problem)
             if tested is not state:
                 state, status = tested, replace(status, message=status.message + _NOT_SUPPORTED)
-        columns, ridge = state.columns, state.posterior
+        columns, ridge = state.active, state.posterior
         if not state.w.any():  # then no column is kept, whatever its precision
             columns, empty = np.arange(0), part.keep(np.arange(0))
             at = empty.state(np.zeros(0), state.b, state.likelihood)

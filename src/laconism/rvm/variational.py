@@ -124,7 +124,7 @@ class VariationalState:
         return self.ridge.intercept
 
     @property
-    def columns(self) -> Index:
+    def active(self) -> Index:
         """Which of all weights are kept."""
         return _places(self.kept, self.full_grid)
 
@@ -132,7 +132,7 @@ class VariationalState:
     def w(self) -> Array:
         """Mean of all weights, zero where a slice was pruned."""
         w = np.zeros(prod(self.full_grid))
-        w[self.columns] = self.ridge.weights
+        w[self.active] = self.ridge.weights
         return w
 
     @cached_property
