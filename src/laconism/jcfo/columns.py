@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from .._protocols import Array, Index
 from ..basis import KernelBasis, WithConstant
-from ..kernels import Kernel, Scaled
+from ..kernels import Scaled
 from .prepare import PreparedData
 
 
@@ -50,24 +50,21 @@ class SideBySide:
         return type(self)(parts)
 
 
-class JointColumns(NamedTuple):
-    """The kernels of a joint model and their columns, one of each for every problem."""
+def joint_columns(
+    model: Any, prepared: PreparedData, scales: Array
+) -> tuple[list[Scaled], list[KernelBasis], Any]:
+    """Return kernel and columns for each problem, given a row of scales each, and all columns.
 
-    kernels: Sequence[Kernel]  # of features as they come
-    bases: Sequence[KernelBasis]
-    joined: Any  # all columns, with those of penalised intercepts
-
-    @classmethod
-    def of(cls, model: Any, prepared: PreparedData, scales: Array) -> Self:
-        """Return the columns under these scales, one row of them for each problem."""
-        # Distances do not depend on the origin.
-        origin = prepared.origin if model.standardize and model.kernel != "rbf" else None
-        inner = prepared.problems[0].kernel
-        kernels = [Scaled(inner, each * prepared.unit**2, origin) for each in scales]
-        centres = prepared.X[prepared.centres]
-        bases = [KernelBasis(kernel, centres, prepared.centres) for kernel in kernels]
-        columns: list[Any] = [
-            WithConstant(basis) if problem.constant else basis
-            for basis, problem in zip(bases, prepared.problems, strict=True)
-        ]
-        return cls(kernels, bases, columns[0] if len(columns) == 1 else SideBySide(columns))
+    Among all columns are those of penalised intercepts.
+    """
+    # Distances do not depend on the origin.
+    origin = prepared.origin if model.standardize and model.kernel != "rbf" else None
+    inner = prepared.problems[0].kernel
+    kernels = [Scaled(inner, each * prepared.unit**2, origin) for each in scales]
+    centres = prepared.X[prepared.centres]
+    bases = [KernelBasis(kernel, centres, prepared.centres) for kernel in kernels]
+    columns: list[Any] = [
+        WithConstant(basis) if problem.constant else basis
+        for basis, problem in zip(bases, prepared.problems, strict=True)
+    ]
+    return kernels, bases, columns[0] if len(columns) == 1 else SideBySide(columns)

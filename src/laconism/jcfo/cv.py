@@ -103,12 +103,7 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
         )
 
     def _refit(
-        self,
-        template: Any,
-        X: Any,
-        data: Data,
-        candidates: Sequence[JCFOCandidate],
-        best: JCFOCandidate,
+        self, template: Any, X: Any, data: Data, candidates: Sequence[JCFOCandidate], best: JCFOCandidate
     ) -> Any:
         """Return the chosen model on all rows, reached along the path that the folds took.
 
@@ -120,8 +115,6 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
         ((_, fits),) = fit_candidates(model, prepared, alone)
         model._publish_fits(prepared, fits)
         return model
-
-    # ---- what the chosen model offers ---------------------------------------------------------
 
     @property
     def feature_scales_(self) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..model.callbacks import begin_reports
 from ..model.kernel_model import KernelModel
 from ..model.predictions import BinaryPredictions, GaussianPredictions
 from ..model.tasks import FitData, Labels, Values
-from .columns import JointColumns
+from .columns import joint_columns
 from .posteriors import output_fits
 from .prepare import PreparedData, prepare
 from .search import SOLVERS, JointFit, SearchSettings, search
@@ -101,7 +101,7 @@ class JCFOBase(KernelModel):
         fits = []
         for problem, report in zip(prepared.problems, reports, strict=True):
             report.begin()
-            fits.append(search(problem, settings, report, rates, price))
+            fits.append(search(problem, replace(settings, report=report), rates, price))
             report.end()
         end_reports()
         self._publish_fits(prepared, fits)
@@ -118,17 +118,16 @@ class JCFOBase(KernelModel):
     def _publish_fits(self, prepared: PreparedData, fits: Sequence[JointFit]) -> None:
         """Publish the end of a search: one fit, or one for each output."""
         scales = np.array([prepared.scales(fit.state.theta) for fit in fits])
-        columns = JointColumns.of(self, prepared, scales)
+        kernels, bases, basis = joint_columns(self, prepared, scales)
         self.feature_scales_ = scales[0] if len(fits) == 1 else scales
-        self.kernel_: Any = columns.kernels[0] if len(fits) == 1 else columns.kernels
+        self.kernel_: Any = kernels[0] if len(fits) == 1 else kernels
         self._support: Any = (scales > 0).any(axis=0)
         self.objective_ = float(sum(fit.state.value for fit in fits))
-        basis = columns.joined
         self._publish(output_fits(prepared.problems, fits), basis, np.zeros(basis.n_columns), "")
         if not self._task.classifies:
             problem, n_scales = prepared.problems[0], int(np.count_nonzero(scales))
             rows = (prepared.X, problem.targets[0], problem.weight)
-            self.noise_variance_ = self._noise_variance(*rows, columns.bases[0], n_scales)
+            self.noise_variance_ = self._noise_variance(*rows, bases[0], n_scales)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -185,23 +184,16 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         separate scales and kernels. No effect with two classes.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
-    fit_intercept : bool, default=True
-        Whether there is an intercept.
     penalize_intercept : bool or "auto", default="auto"
         Whether the intercept has the prior of the weights, as in the paper. ``"auto"`` is ``True`` for
         two classes with ``"rbf"``, where a latent of zero means even odds, and ``False`` otherwise.
-    max_iter : int, default=200
-        Largest number of iterations.
     tol : float, default=1e-6
         The fit has converged if the conditions of optimality are violated by less than this, in units of
         the rates. For ``solver="em"``, the relative gain below which it stops.
-    class_weight : None, dict or "balanced", default=None
-        Weights of the classes, multiplied with ``sample_weight``.
     random_state : int, RandomState or None, default=0
         Seed for drawing the centres if there are too many rows, and those at which the search starts.
-    callbacks : None, callable or list of callables, default=None
-        Each is called with a :class:`~laconism.solvers.Record` after every iteration; returning
-        ``True`` stops the fit.
+    fit_intercept, max_iter, class_weight, callbacks
+        As in :class:`SparseBayesClassifier`; an intercept is never dropped.
 
     Attributes
     ----------

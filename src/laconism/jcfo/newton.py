@@ -106,10 +106,13 @@ class _SmoothObjective:
         problem, u, root = self.problem, v[output.weights], v[output.root]
         Phi = problem.columns(theta, output.kept)
         f = Phi @ u + v[output.intercept].sum()
-        log_likelihood, slope, curvature = self._evaluate(output, f, v)
-        g, r = problem.weight * slope, problem.weight * curvature
-        total = float(problem.weight.sum())
-        value = problem.weight_rate * float(np.abs(u).sum()) - log_likelihood
+        if isinstance(output.likelihood, Noise):  # in its units
+            slope = output.root_precision(v) * output.y - f
+            log_p, curvature = -0.5 * slope**2, np.ones_like(f)
+        else:
+            log_p, slope, curvature = output.likelihood.evaluate(output.y, f)
+        g, r, total = problem.weight * slope, problem.weight * curvature, float(problem.weight.sum())
+        value = problem.weight_rate * float(np.abs(u).sum()) - float(problem.weight @ log_p)
         value -= total * float(np.log(root).sum())
         # The latent's derivative in every unknown of this output and in the scales.
         J = np.zeros((f.size, v.size))
@@ -134,15 +137,6 @@ class _SmoothObjective:
             hessian += (J * r[:, None]).T @ J
             hessian[output.root, output.root] += total / root**2
         return value
-
-    def _evaluate(self, output: _OutputUnknowns, f: Array, v: Array) -> tuple[float, Array, Array]:
-        """Return the log-likelihood, its slopes and minus its curvatures; of noise, in its units."""
-        weight = self.problem.weight
-        if isinstance(output.likelihood, Noise):
-            slope = output.root_precision(v) * output.y - f
-            return -0.5 * float(weight @ slope**2), slope, np.ones_like(f)
-        log_p, slope, curvature = output.likelihood.evaluate(output.y, f)
-        return float(weight @ log_p), slope, curvature
 
     def state(self, v: Array, here: JointState) -> JointState:
         """Return the unknowns as a state of the search."""

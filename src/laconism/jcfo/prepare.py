@@ -99,7 +99,10 @@ def prepare(model: Any, data: FitData) -> PreparedData:
     Z = (X[:, features] - origin[features]) * unit[features]
     centres, trial_order = _draw_centres(X, model.n_centres, model.random_state)
     scale_rate = _AUTO_SCALE_RATE if is_name(model.scale_rate, "auto") else float(model.scale_rate)
-    free = bool(model.fit_intercept and not _penalizes_intercept(model, len(targets)))
+    penalized = model.penalize_intercept
+    if is_name(penalized, "auto"):
+        penalized = len(targets) == 1 and model.kernel == "rbf"
+    free = bool(model.fit_intercept and not penalized)
     problem = JointProblem(
         resolve_kernel(model.kernel, gamma=1.0, degree=int(model.degree), coef0=1.0),
         Z,
@@ -127,13 +130,6 @@ def _initial_scales(model: Any, unit: Array) -> Array | None:
     if given.ndim and given.size != unit.size:
         raise ValueError(f"initial_scales has {given.size} numbers, but X has {unit.size} features.")
     return np.asarray(given / np.where(unit > 0, unit, 1.0) ** 2)
-
-
-def _penalizes_intercept(model: Any, n_outputs: int) -> bool:
-    """Return whether the intercept has the prior of a weight."""
-    if is_name(model.penalize_intercept, "auto"):
-        return bool(n_outputs == 1 and model.kernel == "rbf")
-    return bool(model.penalize_intercept)
 
 
 def _weight_rate(model: Any, weight: Array, n_features: int) -> float:

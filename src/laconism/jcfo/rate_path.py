@@ -140,7 +140,7 @@ def _relaxed(
     for which, (problem, fit) in enumerate(zip(prepared.at_rates(rate).problems, before, strict=True)):
         key = (which, rate, (fit.state.theta > 0).tobytes())
         if key not in known:
-            known[key] = relax(problem, settings, None, fit, prepared.feature_price)
+            known[key] = relax(problem, settings, fit, prepared.feature_price)
         fits.append(known[key])
     return fits
 

@@ -24,10 +24,7 @@ from .problem import JointProblem, JointState, OutputWeights
 
 
 def project(
-    problem: JointProblem,
-    theta: Array,
-    warm: Sequence[OutputWeights] | None = None,
-    tol: float = 1e-8,
+    problem: JointProblem, theta: Array, warm: Sequence[OutputWeights] | None = None, tol: float = 1e-8
 ) -> JointState:
     """Return the best weights for these scales, and ``phi(theta) = min_w F(w, theta)``."""
     Phi = problem.columns(theta)

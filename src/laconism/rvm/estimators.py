@@ -16,8 +16,6 @@ from .evidence import Sequential, TopDownEvidence
 from .fit import fit_outputs
 from .variational import Variational
 
-_INFERENCES = ["evidence", "sequential", "variational"]
-
 
 @dataclass(eq=False, repr=False)
 class RVMBase(KernelModel):
@@ -58,13 +56,13 @@ class RVMBase(KernelModel):
 
     def _make_solver(self) -> Any:
         """Return what learns a precision for each weight; unused settings are checked too."""
-        if not is_name(self.inference, *_INFERENCES):
-            raise unknown("inference", str(self.inference), _INFERENCES)
         update: Any = self.solver
         variational = Variational(None, "product", update, self.shape, self.rate)
+        solvers = {"evidence": TopDownEvidence(), "sequential": Sequential(), "variational": variational}
+        if not is_name(self.inference, *solvers):
+            raise unknown("inference", str(self.inference), list(solvers))
         variational.check()
-        others = {"evidence": TopDownEvidence, "sequential": Sequential}
-        return others[self.inference]() if self.inference in others else variational
+        return solvers[self.inference]
 
     def _augmentation(self, data: FitData, built: Built, variance: Any) -> Augmentation | None:
         """Return one more kernel at each new row, where the kernel matrix was factored."""

@@ -138,12 +138,9 @@ def best_of_both_directions(
         last, other = other, step(problem, other)
         if last.refining and other.objective - last.objective <= COARSE_NATS:
             break
-    return replace(max(new, other, key=_rank), compared=True)
-
-
-def _rank(state: EvidenceState) -> tuple[bool, float]:
-    """Return what states are compared by: whether their noise is identified, then the evidence."""
-    return not state.mode.noise_unidentified, state.objective
+    # A model whose noise is not identified has the evidence of an interpolation.
+    better = max(new, other, key=lambda each: (not each.mode.noise_unidentified, each.objective))
+    return replace(better, compared=True)
 
 
 def akaike_test(problem: Problem, found: EvidenceState, allowed: Problem) -> EvidenceState:

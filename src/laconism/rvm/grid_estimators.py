@@ -14,7 +14,7 @@ from ..model.output import Fit
 from ..model.predictions import BinaryPredictions, GaussianPredictions
 from ..model.tasks import FitData, Labels, Values
 from .fit import fit_outputs
-from .grid import Grid, grid_basis
+from .grid import grid_basis, resolve_grid
 from .variational import Variational
 
 # Share of every summed precision below which a mode's own precisions do not matter.
@@ -25,17 +25,14 @@ def _precision_and_relevance(
     fits: Sequence[Fit], grid: tuple[int, ...]
 ) -> tuple[list[Array], list[Array]]:
     """Return precision and relevance of every slice, one array per mode; one row for each output."""
-    precisions, relevances = [], []
+    tables = []
     for mode, size in enumerate(grid):
-        precision, relevance = np.full((len(fits), size), np.inf), np.zeros((len(fits), size))
+        table = np.stack([np.full((len(fits), size), np.inf), np.zeros((len(fits), size))])
         for k, fit in enumerate(fits):
-            kept = fit.state.kept[mode]
-            precision[k, kept] = fit.state.precisions.means[mode]
-            relevance[k, kept] = fit.state.relevance(mode)
-        one = len(fits) == 1
-        precisions.append(precision[0] if one else precision)
-        relevances.append(relevance[0] if one else relevance)
-    return precisions, relevances
+            means = fit.state.precisions.means[mode]
+            table[:, k, fit.state.kept[mode]] = means, fit.state.relevance(mode)
+        tables.append(table[:, 0] if len(fits) == 1 else table)
+    return [table[0] for table in tables], [table[1] for table in tables]
 
 
 def _switched_off(state: Any, mode: int) -> bool:
@@ -67,16 +64,16 @@ class GridRVMBase(KernelModel):
 
     def _fit_rows(self, data: FitData) -> None:
         """Learn the precisions of the slices and publish weights, precisions and noise."""
-        grid = Grid.of(self.grid_shape, self.basis, data)
+        grid, sample_shape = resolve_grid(self.grid_shape, self.basis, data)
         basis = grid_basis(self.basis, self.gamma, data.X, data.weight)
-        solver = Variational(grid.shape, self.combine, self.solver, self.shape, self.rate)
+        solver = Variational(grid, self.combine, self.solver, self.shape, self.rate)
         built, fits = fit_outputs(self, solver, basis, data, kernels=False)
-        note = built.note + self._note(fits, grid.shape)
+        note = built.note + self._note(fits, grid)
         self.solver_ = solver
-        self.grid_shape_, self._sample_shape = grid
-        self._publish(fits, built.basis, built.centre, note, coef_shape=grid.shape)
+        self.grid_shape_, self._sample_shape = grid, sample_shape
+        self._publish(fits, built.basis, built.centre, note, coef_shape=grid)
         del self._rows  # one number per training row, which no prediction needs
-        self.mode_precision_, self.mode_relevance_ = _precision_and_relevance(fits, grid.shape)
+        self.mode_precision_, self.mode_relevance_ = _precision_and_relevance(fits, grid)
         if not self._task.classifies:
             X, weight, (y,) = data.X, data.weight, data.targets
             self.noise_variance_ = self._noise_variance(X, y, weight, built.basis)
@@ -191,12 +188,8 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
     ----------
     grid_shape, combine, basis, gamma, solver, fit_intercept, shape, rate, max_iter, tol, callbacks
         As in :class:`GridRVMClassifier`.
-    likelihood : {"gaussian", "student"} or Noise, default="gaussian"
-        Distribution of the noise. ``"student"`` has heavy tails, for data with outliers:
-        :class:`~laconism.likelihoods.Student`.
-        ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
-    n_jobs : int or None, default=None
-        Not used: there is one output. All estimators have this parameter.
+    likelihood, n_jobs
+        As in :class:`RVMRegressor`.
 
     Attributes
     ----------
@@ -205,8 +198,7 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
         Weights, zero where a slice was pruned.
     intercept_ : float
     noise_variance_ : float
-        Variance of the noise. If rows are few for the parameters, it is at least the leave-one-out
-        estimate.
+        As in :class:`RVMRegressor`.
     mode_relevance_, mode_precision_, relevance_, n_relevant_, posteriors_, history_, status_, n_iter_
         As in :class:`GridRVMClassifier`.
 
