@@ -11,7 +11,7 @@ from laconism.design import DenseDesign, FactoredDesign
 from laconism.laplace.mode import find_mode
 from laconism.likelihoods import Gaussian
 from laconism.priors import Jeffreys
-from laconism.rvm import top_down as _top_down
+from laconism.rvm import evidence_steps as _top_down
 from laconism.rvm.evidence import TopDownEvidence
 from laconism.solvers import Problem
 

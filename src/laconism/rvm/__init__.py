@@ -10,7 +10,7 @@ Type-II maximum likelihood, the precisions being parameters:
 
 - ``evidence``: the solvers that start from the empty and from the full model, the better of the two on
   small problems, and Akaike's test of what was found
-- ``bottom_up``: the state and the add step; ``top_down``: the prune step
+- ``evidence_steps``: the state, the add step and the prune step
 - ``maximize_precisions``: Newton's method for the precisions of a quadratic log-likelihood
 - ``qr_compress``: a regression on many rows as one on few
 

@@ -16,12 +16,11 @@ import numpy as np
 from .._component import Component
 from ..judging.price import AKAIKE_NATS
 from ..laplace.first_precision import first_precision
-from ..laplace.mode import Mode, find_mode
+from ..laplace.mode import COMPARISON_NATS, Mode, find_mode
 from ..laplace.shared_precision import fit_shared
 from ..likelihoods import Binary, Gaussian
 from ..solvers import Problem
-from .bottom_up import COARSE_NATS, FEW_COLUMNS, EvidenceState, add_step, empty_model
-from .top_down import prune_step
+from .evidence_steps import FEW_COLUMNS, EvidenceState, add_step, empty_model, prune_step
 
 # Columns to start with; of more, evenly spaced ones are taken, since the others are neighbours of these.
 _MAX_START_COLUMNS = 5_000
@@ -39,7 +38,7 @@ class _EvidenceSolver(Component):
 
     def done(self, problem: Problem, old: EvidenceState, new: EvidenceState, tol: float) -> str | None:
         """Return a sentence if no column outside the model would raise the evidence enough."""
-        least = max(tol * problem.weight.sum(), COARSE_NATS)
+        least = max(tol * problem.weight.sum(), COMPARISON_NATS)
         if old.refining and new.objective - old.objective <= least:
             return f"converged: no column would raise the log evidence by more than {least:.2g} nats"
         return None
@@ -130,13 +129,13 @@ def best_of_both_directions(
     which does not predict better: there only one direction is tried, unless it ended without noise.
     """
     small = problem.design.shape[1] <= min(FEW_COLUMNS, problem.weight.sum())
-    moves = not old.refining or new.objective - old.objective > COARSE_NATS
+    moves = not old.refining or new.objective - old.objective > COMPARISON_NATS
     if old.compared or moves or not (small or new.mode.noise_unidentified):
         return new
     other = start(problem)
     for _ in range(max_steps):
         last, other = other, step(problem, other)
-        if last.refining and other.objective - last.objective <= COARSE_NATS:
+        if last.refining and other.objective - last.objective <= COMPARISON_NATS:
             break
     # A model whose noise is not identified has the evidence of an interpolation.
     better = max(new, other, key=lambda each: (not each.mode.noise_unidentified, each.objective))

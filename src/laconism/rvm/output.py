@@ -14,8 +14,8 @@ from ..model.output import Fit, Search, reported
 from ..posterior import GaussianPosterior
 from ..solvers import Problem, solve
 from ..solvers.intercept import drop_needless_intercept
-from .bottom_up import EvidenceState
 from .evidence import akaike_test
+from .evidence_steps import EvidenceState
 from .qr_compress import qr_compress
 
 # With a precision of its own for each column, residuals do not determine the noise once there is an
