@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -22,41 +22,32 @@ from .search import SOLVERS, JointFit, SearchSettings, search
 
 def _rules(model: Any, *, classifies: bool) -> dict[str, tuple[bool, str]]:
     """Return what each setting of a joint model must be, and whether it is."""
+    rules: dict[str, tuple[bool, str]] = {}
 
-    def is_auto(name: str) -> bool:
-        return is_name(getattr(model, name), "auto")
+    def rule(name: str, holds: Callable[[Any], bool], text: str, *others: str | None) -> None:
+        value = getattr(model, name)
+        known = any(value is None if each is None else is_name(value, each) for each in others)
+        rules[name] = (known or holds(value), text)
 
-    selection, screening, penalize = model.selection_rate, model.screening, model.penalize_intercept
-    rules = {
-        "weight_rate": (
-            is_positive(model.weight_rate) or (classifies and is_auto("weight_rate")),
-            "a positive number or 'auto'" if classifies else "a positive number",
-        ),
-        "scale_rate": (
-            is_auto("scale_rate") or is_rate(model.scale_rate),
-            "a positive number or 'auto' (up to 1e100)",
-        ),
-        "selection_rate": (
-            selection is None or is_auto("selection_rate") or is_positive(selection),
-            "None, 'auto' or a positive number",
-        ),
-        "initial_scales": (
-            is_auto("initial_scales") or _are_scales(model.initial_scales),
-            "'auto', a positive number or one number per feature, none negative, one positive (up to "
-            "1e100)",
-        ),
-        "n_centres": (model.n_centres is None or is_count(model.n_centres), "None or a count"),
-        "screening": (
-            screening is None or is_auto("screening") or is_count(screening),
-            "None, 'auto' or a positive whole number",
-        ),
-        "kernel": (is_name(model.kernel, "linear", "poly", "rbf"), "'rbf', 'poly' or 'linear'"),
-        "degree": (is_count(model.degree), "a positive whole number"),
-    }
     if classifies:
-        known = is_auto("penalize_intercept") or isinstance(penalize, bool | np.bool_ | int)
-        rules["penalize_intercept"] = (known, "True, False or 'auto'")
+        rule("weight_rate", is_positive, "a positive number or 'auto'", "auto")
+    else:
+        rule("weight_rate", is_positive, "a positive number")
+    scales = "a positive number or one number per feature, none negative, one positive (up to 1e100)"
+    rule("scale_rate", is_rate, "a positive number or 'auto' (up to 1e100)", "auto")
+    rule("selection_rate", is_positive, "None, 'auto' or a positive number", None, "auto")
+    rule("initial_scales", _are_scales, f"'auto', {scales}", "auto")
+    rule("n_centres", is_count, "None or a count", None)
+    rule("screening", is_count, "None, 'auto' or a positive whole number", None, "auto")
+    rules["kernel"] = (is_name(model.kernel, "linear", "poly", "rbf"), "'rbf', 'poly' or 'linear'")
+    rule("degree", is_count, "a positive whole number")
+    if classifies:
+        rule("penalize_intercept", _is_whole, "True, False or 'auto'", "auto")
     return rules
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_ | int)
 
 
 def _are_scales(value: Any) -> bool:

@@ -192,6 +192,7 @@ def _places(slices: tuple[Index, ...], grid: tuple[int, ...]) -> Index:
     return np.ravel_multi_index(np.ix_(*slices), grid).ravel()
 
 
+@dataclass(eq=False, repr=False)
 class Variational(Component):
     r"""Variational Bayes for weights whose precisions are shared by the slices of a grid.
 
@@ -207,21 +208,13 @@ class Variational(Component):
     units of columns and targets do not matter.
     """
 
-    prunes = False  # the loop prunes single weights; here whole slices are pruned
+    grid: tuple[int, ...] | None = None
+    combine: Combine = "product"
+    solver: Literal["fast", "vb"] = "fast"
+    shape: float = 1e-12
+    rate: float = 1e-12
 
-    def __init__(
-        self,
-        grid: tuple[int, ...] | None = None,
-        combine: Combine = "product",
-        solver: Literal["fast", "vb"] = "fast",
-        shape: float = 1e-12,
-        rate: float = 1e-12,
-    ) -> None:
-        self.grid = grid
-        self.combine = combine
-        self.solver = solver
-        self.shape = shape
-        self.rate = rate
+    prunes = False  # the loop prunes single weights; here whole slices are pruned
 
     def rank_tol(self, n_columns: int) -> float:
         """Return the tolerance for a low-rank design: all columns are weighted through its factors."""
