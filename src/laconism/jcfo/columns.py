@@ -11,6 +11,7 @@ import numpy as np
 from .._protocols import Array, Index
 from ..basis import KernelBasis, WithConstant
 from ..kernels import Scaled
+from ..model.bases import without_constant
 from .prepare import PreparedData
 
 
@@ -33,10 +34,7 @@ class SideBySide:
     @property
     def centres(self) -> Array:
         """The centres, one after the other."""
-        rests: list[Any] = [
-            basis.rest if isinstance(basis, WithConstant) else basis for basis in self.bases
-        ]
-        return np.concatenate([rest.centres for rest in rests])
+        return np.concatenate([without_constant(basis).centres for basis in self.bases])
 
     def columns(self, X: Any) -> Array:
         """Return the kernels between the rows of ``X`` and the centres of each class."""

@@ -42,12 +42,9 @@ def _rules(model: Any, *, classifies: bool) -> dict[str, tuple[bool, str]]:
     rules["kernel"] = (is_name(model.kernel, "linear", "poly", "rbf"), "'rbf', 'poly' or 'linear'")
     rule("degree", is_count, "a positive whole number")
     if classifies:
-        rule("penalize_intercept", _is_whole, "True, False or 'auto'", "auto")
+        penalized = isinstance(model.penalize_intercept, bool | np.bool_ | int)
+        rule("penalize_intercept", lambda value: penalized, "True, False or 'auto'", "auto")
     return rules
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_ | int)
 
 
 def _are_scales(value: Any) -> bool:
