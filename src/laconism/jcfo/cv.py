@@ -216,18 +216,14 @@ class JCFORegressorCV(RegressorMixin, RegressorSearch, JCFOSearch):  # type: ign
 
     Parameters
     ----------
-    kernel, selection_rates, weight_rates, scale_rates, race, n_jobs, callbacks
-        As in :class:`JCFOClassifierCV`.
+    kernel, selection_rates, weight_rates, scale_rates, one_standard_error, race, n_jobs, callbacks
+        As in :class:`JCFOClassifierCV`, but ``one_standard_error=False`` just takes the best.
     initial_scales, degree, solver, screening, n_centres, standardize, likelihood
         As in :class:`~laconism.JCFORegressor`.
     fit_intercept, penalize_intercept, max_iter, tol, random_state
         As in :class:`~laconism.JCFORegressor`.
     cv, scoring
         As in :class:`~laconism.SparseBayesRegressorCV`.
-    one_standard_error : bool, default=True
-        ``True`` takes the candidate with the fewest features, unless a larger one is better by more than
-        one standard error of the paired differences of the rows.
-        ``False`` takes the best, for predictions.
 
     Attributes
     ----------

@@ -103,8 +103,7 @@ def fit_candidates(
 ) -> Iterator[tuple[JCFOCandidate, list[JointFit]]]:
     """Yield each candidate that runs with its fits; one that is stopped meanwhile is left out.
 
-    Selection rates ascend, each solution the start of the next. From each of them the weight rates
-    descend: at a lower one the features of the one before are exchanged. Neighbours often keep the same
+    At a lower weight rate the features of the one before are exchanged. Neighbours often keep the same
     features, and then have the same fits, which are computed once. Candidates that do not run are fitted
     only where others start from them.
     """

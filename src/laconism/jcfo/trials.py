@@ -121,11 +121,10 @@ def _best_trials(problem: JointProblem, starts: Sequence[Array]) -> list[JointSt
 def _sharpened_trials(problem: JointProblem, theta: Array, max_features: int = 16) -> list[JointState]:
     """Return trials with one of the strongest features sharp, or with the strongest features alone.
 
-    Many weak features make a smooth model, which is a local minimum; no descent leads from it to few
-    strong ones. With a kernel of distances a feature that bends the boundary is found by raising its
-    scale alone: the objective falls at once, however weak the feature was. Scales of inner products are
-    traded for weights, so there only the order of the features counts; and so it does for regressions,
-    which have no boundary.
+    Many weak features make a smooth model, a local minimum from which no descent leads to few strong
+    ones. With a kernel of distances a feature that bends the boundary is found by raising its scale
+    alone. Scales of inner products are traded for weights, and regressions have no boundary, so there
+    only the order of the features counts.
     """
     n_strongest = min(int(np.count_nonzero(theta)), max_features)
     strongest, places = np.argsort(-theta, kind="stable")[:n_strongest], np.arange(theta.size)
@@ -148,9 +147,8 @@ class FeatureSubset(NamedTuple):
 def exchange_features(problem: JointProblem, selected: JointState, price: float) -> FeatureSubset:
     """Return features that are each worth their price, when no other one is.
 
-    An l1 rate that keeps noise out shrinks so much that it may leave out what matters, and one that
-    does not lets noise in. So the features of a ``selected`` state, found at another rate, are only a
-    start. Every step lowers the objective plus the price of the features, so it ends.
+    Those of a ``selected`` state, found at another rate, are only a start: a rate that keeps noise out
+    may leave out what matters. Every step lowers the objective plus the prices, so it ends.
     """
     here = _drop_features(problem, _restrict(problem, selected), price)
     while (grown := _add_step(problem, here, price)) is not None:

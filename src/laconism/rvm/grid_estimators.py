@@ -116,9 +116,6 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
     gamma : float or {"scale", "auto"}, default="scale"
         Parameter of those kernels; a width h is ``gamma = 1 / (2 * h**2)``. ``"scale"`` and ``"auto"``
         are scikit-learn's, for a single feature.
-    solver : {"fast", "vb"}, default="fast"
-        ``"vb"`` is the paper's update; ``"fast"`` has the same fixed points and needs far fewer
-        iterations.
     likelihood : {"logistic", "probit"} or Binary, default="logistic"
         Distribution of the label, replaced by a quadratic bound (Jaakkola and Jordan's for the
         logistic). ``"probit"`` is more confident if a few samples separate the classes widely: there the
@@ -128,8 +125,8 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
     tol : float, default=1e-6
         The fit stops after an iteration that raises the bound by less than this many nats per
         observation.
-    shape, rate, max_iter, class_weight, n_jobs, callbacks
-        As in :class:`RVMClassifier`.
+    solver, shape, rate, max_iter, class_weight, n_jobs, callbacks
+        As in :class:`RVMClassifier` with ``inference="variational"``.
 
     Attributes
     ----------

@@ -72,8 +72,7 @@ class LocalEvidence:
 def _ascend(curvature: Array, slope: Array, least: float = 1e-3) -> Array:
     """Return Newton's step, with a least curvature in every direction, relative to the largest.
 
-    A Cholesky factor suffices where the evidence is concave; otherwise the eigenvalues are needed, which
-    cost much more.
+    Eigenvalues, which cost much more than a Cholesky factor, serve where the evidence is not concave.
     """
     largest = np.abs(curvature).sum(axis=0).max(initial=0.0)  # at least that of the eigenvalues
     flat = max(least * largest, 1e-12)
@@ -91,9 +90,9 @@ def maximize_precisions(
 ) -> tuple[Array, Index]:
     """Return the precisions of greatest evidence and the columns that keep a finite one.
 
-    Newton's method on all of them together, from ``alpha`` until a step gains less than ``tol`` nats. A
-    column whose best precision is infinite is deleted at once: Newton's steps would take long to get
-    there. So is one that is worth less than ``price`` nats, once a step would be the last.
+    Newton's method from ``alpha`` until a step gains less than ``tol`` nats. A column whose best
+    precision is infinite is deleted at once, since Newton's steps would take long to get there; so is
+    one that is worth less than ``price`` nats, once a step would be the last.
     """
     kept, here, gain = np.arange(alpha.size), LocalEvidence.at(quadratic, alpha), np.inf
     for _ in range(max_rounds):

@@ -38,8 +38,6 @@ class Precisions:
 
     The precision of the weight at :math:`(i, j, \dots)` is the product (eq. (2)) or the sum (eq. (5))
     of the variables of its slices; with one mode both are the relevance vector machine.
-
-    [GRID] Bayesian logistic regression for classification of tabular data (gridRVM).
     """
 
     combine: Combine
@@ -123,10 +121,9 @@ class Precisions:
 
     def _with_mode(self, mode: int, a: Array, b: Array) -> Self:
         """Return the precisions with one mode replaced."""
-        a_before, b_before = self.a[:mode], self.b[:mode]
-        return replace(
-            self, a=(*a_before, a, *self.a[mode + 1 :]), b=(*b_before, b, *self.b[mode + 1 :])
-        )
+        last = mode + 1
+        new_a, new_b = (*self.a[:mode], a, *self.a[last:]), (*self.b[:mode], b, *self.b[last:])
+        return replace(self, a=new_a, b=new_b)
 
     def variational(self, second: Array, responsibility_rounds: int = 5) -> Self:
         """Return the variational update, section 5 of [GRID], from ``E[w^2]`` on the grid.
