@@ -18,7 +18,7 @@ from .._protocols import Array, Index
 from ..kernels import Polynomial
 from ..likelihoods import Binary
 from .problem import JointProblem, JointState, OutputWeights
-from .variable_projection import variable_projection
+from .variable_projection import descend
 from .weights import project
 
 # Iterations of a trial.
@@ -100,9 +100,7 @@ def short_descent(
             return False
         return here.value - (max_iter - len(values)) * (values[-2] - here.value) > below
 
-    return variable_projection(
-        problem, theta, max_iter=max_iter, tol=tol, exact=False, warm=warm, callback=cannot_end_below
-    )
+    return descend(problem, theta, max_iter, tol, cannot_end_below, warm)
 
 
 def _best_trials(problem: JointProblem, starts: Sequence[Array]) -> list[JointState]:

@@ -28,25 +28,19 @@ def variable_projection(
     max_iter: int,
     tol: float,
     callback: StateCallback | None = None,
-    exact: bool = True,
-    warm: Sequence[OutputWeights] | None = None,
 ) -> JointState:
-    """Minimise ``phi`` over non-negative scales, from ``theta`` and the weights ``warm``.
+    """Minimise ``phi`` over non-negative scales until optimality is violated by ``tol`` of the rates.
 
-    ``exact`` ends where optimality is violated by less than ``tol`` of the rates; otherwise the descent
-    ends at a relative decrease of the objective of ``tol``. ``callback`` is called with the best state
-    so far after every iteration; ``True`` stops the search.
+    ``callback`` is called with the best state so far after every iteration; ``True`` stops the search.
     """
-    if not exact:
-        return _descend(problem, theta, max_iter, tol, callback, warm)
-    here = _descend(problem, theta, max_iter, 1e-8, callback, warm)
+    here = descend(problem, theta, max_iter, 1e-8, callback)
     # A number that Newton's method fixed at zero may have to return: then a finer descent frees it.
     for finer in (1e-8, 1e-10, 1e-12, 1e-14, 1e-16):
         here = _refined(problem, here, tol)
         n_left = max_iter - len(here.values) + 1
         if here.stopped or here.converged or n_left <= 0:
             return here
-        more = _descend(problem, here.theta, n_left, finer, callback, here.outputs)
+        more = descend(problem, here.theta, n_left, finer, callback, here.outputs)
         values = [*here.values, *more.values[1:]]
         here = replace(min(here, more, key=attrgetter("value")), values=values)
     return _refined(problem, here, tol)
@@ -61,7 +55,7 @@ def _refined(problem: JointProblem, here: JointState, tol: float) -> JointState:
     return replace(here, violation=violation, converged=violation <= tol)
 
 
-def _descend(
+def descend(
     problem: JointProblem,
     theta: Array,
     max_iter: int,
