@@ -9,8 +9,13 @@ from sklearn.pipeline import make_pipeline
 from laconism import JCFOClassifier, JCFOClassifierCV, JCFORegressorCV, SparseBayesClassifier
 from laconism.datasets import make_ripley
 from laconism.jcfo import rate_path
-from laconism.jcfo.rate_grid import JCFOCandidate, Rates, make_grid
-from laconism.jcfo.rate_path import fit_candidates, stop_lower_rates
+from laconism.jcfo.rate_path import (
+    JCFOCandidate,
+    Rates,
+    fit_candidates,
+    make_grid,
+    stop_lower_rates,
+)
 from laconism.jcfo.search import relax
 from laconism.judging.row_scores import UNIT_FACTOR, RowScores
 from laconism.judging.trials import FoldResult

@@ -8,7 +8,7 @@ import pytest
 import reference_rvm as naive
 from laconism.design import DenseDesign
 from laconism.laplace.mode import find_mode
-from laconism.rvm.bottom_up import _dissimilar, evidence_gains
+from laconism.rvm.evidence_steps import _dissimilar, evidence_gains
 from rvm_problems import make_problem
 
 

@@ -11,8 +11,8 @@ from laconism.datasets import make_ripley, make_sinc
 from laconism.design import DenseDesign
 from laconism.likelihoods import Gaussian, Logistic
 from laconism.priors import Jeffreys
-from laconism.rvm.bottom_up import evidence_gains
 from laconism.rvm.evidence import Sequential, TopDownEvidence
+from laconism.rvm.evidence_steps import evidence_gains
 from laconism.rvm.maximize_precisions import LocalEvidence
 from laconism.solvers import Problem, solve
 from rvm_problems import LIKELIHOODS, TOP, make_problem

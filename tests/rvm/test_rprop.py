@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from laconism.rvm.variational_state import RpropStep
+from laconism.rvm.variational import RpropStep
 
 
 def test_a_precision_goes_faster_ahead_and_slower_when_it_turns():

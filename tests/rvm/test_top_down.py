@@ -11,7 +11,7 @@ from laconism.design import DenseDesign, FactoredDesign
 from laconism.laplace.mode import find_mode
 from laconism.likelihoods import Gaussian
 from laconism.priors import Jeffreys
-from laconism.rvm import top_down as _top_down
+from laconism.rvm import evidence_steps as _top_down
 from laconism.rvm.evidence import TopDownEvidence
 from laconism.solvers import Problem
 
@@ -47,7 +47,7 @@ def test_calm_updates_do_without_the_rows(monkeypatch):
 def test_very_many_columns_start_with_evenly_spaced_ones(monkeypatch):
     X, y = make_ripley(320, random_state=1)
     whole = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
-    monkeypatch.setattr("laconism.rvm.full_model._MAX_START_COLUMNS", 150)
+    monkeypatch.setattr("laconism.rvm.evidence._MAX_START_COLUMNS", 150)
     part = RVMClassifier(gamma=2.0, inference="evidence").fit(X, y)
     assert part.history_[0].active <= 107 < whole.history_[0].active  # every third of 320
     assert (part.relevance_ % 3).any()  # the others come in later

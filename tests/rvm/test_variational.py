@@ -14,8 +14,7 @@ from laconism.design import DenseDesign, FactoredDesign, SparseDesign
 from laconism.laplace.first_precision import first_precision
 from laconism.likelihoods import Gaussian, Logistic, Probit
 from laconism.priors import Jeffreys
-from laconism.rvm.variational import Variational
-from laconism.rvm.variational_state import VariationalState
+from laconism.rvm.variational import Variational, VariationalState
 from laconism.solvers import Problem, solve
 from rvm_problems import (
     COMBINE,
@@ -99,7 +98,7 @@ def test_the_bound_never_drops_on_sparse_and_factored_designs(method, kind):
 
 def naive_bound(problem, state):
     """Return the bound at our q(w), q(alpha), and what an explicit inverse says of q(w) itself."""
-    Phi = problem.design.matrix[:, state.columns]
+    Phi = problem.design.matrix[:, state.active]
     D = naive.with_ones(Phi, problem.intercept)
     gammas = list(zip(state.precisions.a, state.precisions.b, strict=True))
     A = naive.precisions(gammas, state.precisions.combine).ravel()
@@ -242,10 +241,10 @@ def test_predictions_have_the_curvature_of_the_likelihood_not_of_its_bound(kind)
     problem = make_problem(kind, 60, 8, weight="counts")
     state = solve(problem, Variational(), max_iter=200, tol=1e-8).state
     _, _, curvature = problem.likelihood.evaluate(problem.y, state.m)
-    D = naive.with_ones(problem.design.matrix[:, state.columns], True)
+    D = naive.with_ones(problem.design.matrix[:, state.active], True)
     r = problem.weight * curvature
     Sigma = naive.inverse(D.T @ np.diag(r) @ D + np.diag(np.r_[state.precisions.precision.ravel(), 0]))
-    posterior, design = state.posterior, problem.keep(state.columns).design
+    posterior, design = state.posterior, problem.keep(state.active).design
     v = posterior.latent_variance(design, r)
     np.testing.assert_allclose(v, np.einsum("ij,jk,ik->i", D, Sigma, D), rtol=1e-6)
     assert (v > state.v).all()  # the bound is surer than the likelihood

@@ -26,7 +26,7 @@ from laconism.datasets import (
     make_sparse_regression,
 )
 from laconism.inspection import SparsityPathDisplay
-from laconism.jcfo import rate_search as joint_search
+from laconism.jcfo import cv as joint_search
 from laconism.judging.folds import draw_folds
 from laconism.judging.trials import Data
 from laconism.priors import GeneralizedGaussian

@@ -1,16 +1,14 @@
 """Joint classifier and feature optimisation: kernel weights and feature scales are found together.
 
-- ``estimators``: JCFOClassifier and JCFORegressor; ``settings``: rules for their parameters.
-- ``base``: the fit that both share: prepare, search, publish.
+- ``estimators``: JCFOClassifier and JCFORegressor, and their fit: prepare, search, publish.
 - ``prepare``: from validated rows to the joint problem; ``screen``: standardised and screened features.
-- ``search``: the whole search; ``starts``: trials and the best start; ``feature_exchange``: features are
-  dropped and added by their price.
-- ``problem``: the objective, its gradient and its optimality conditions; the result of a search.
+- ``search``: the whole search; ``trials``: the best start, and features exchanged by their price.
+- ``problem``: the objective, its gradient and its optimality conditions.
 - ``variable_projection``, ``em``: the solvers; ``weights``: the convex inner problem; ``newton``: the
   last digits.
 - ``columns``, ``posteriors``: what is published of a fit.
-- ``cv``: JCFOClassifierCV and JCFORegressorCV; ``rate_search``: how they choose their rates;
-  ``rate_grid``: the candidates; ``rate_path``: their fits, each started from the one before it.
+- ``cv``: JCFOClassifierCV and JCFORegressorCV; ``rate_path``: their candidates and the fits of those,
+  each started from the one before it.
 """
 
 from .cv import JCFOClassifierCV, JCFORegressorCV

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from .._protocols import Array, Index
 from ..basis import KernelBasis, WithConstant
-from ..kernels import Kernel, Scaled
+from ..kernels import Scaled
+from ..model.bases import without_constant
 from .prepare import PreparedData
-from .settings import inner_kernel
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,7 @@ class SideBySide:
     @property
     def centres(self) -> Array:
         """The centres, one after the other."""
-        rests: list[Any] = [
-            basis.rest if isinstance(basis, WithConstant) else basis for basis in self.bases
-        ]
-        return np.concatenate([rest.centres for rest in rests])
+        return np.concatenate([without_constant(basis).centres for basis in self.bases])
 
     def columns(self, X: Any) -> Array:
         """Return the kernels between the rows of ``X`` and the centres of each class."""
@@ -45,32 +42,27 @@ class SideBySide:
 
     def keep(self, active: Index) -> Self:
         """Return the basis of these columns only."""
-        ends = np.cumsum([basis.n_columns for basis in self.bases])
-        parts, first = [], 0
-        for basis, end in zip(self.bases, ends, strict=True):
+        firsts, parts = np.cumsum([0, *(basis.n_columns for basis in self.bases)]), []
+        for basis, first, end in zip(self.bases, firsts, firsts[1:], strict=False):
             parts.append(basis.keep(active[(active >= first) & (active < end)] - first))
-            first = int(end)
         return type(self)(parts)
 
 
-class JointColumns(NamedTuple):
-    """The kernels of a joint model and their columns, one of each for every problem."""
+def joint_columns(
+    model: Any, prepared: PreparedData, scales: Array
+) -> tuple[list[Scaled], list[KernelBasis], Any]:
+    """Return kernel and columns for each problem, given a row of scales each, and all columns.
 
-    kernels: Sequence[Kernel]  # of features as they come
-    bases: Sequence[KernelBasis]
-    joined: Any  # all columns, with those of penalised intercepts
-
-    @classmethod
-    def of(cls, model: Any, prepared: PreparedData, scales: Array) -> Self:
-        """Return the columns under these scales, one row of them for each problem."""
-        # Distances do not depend on the origin.
-        origin = prepared.origin if model.standardize and model.kernel != "rbf" else None
-        inner = inner_kernel(model.kernel, model.degree)
-        kernels = [Scaled(inner, each * prepared.unit**2, origin) for each in scales]
-        centres = prepared.X[prepared.centres]
-        bases = [KernelBasis(kernel, centres, prepared.centres) for kernel in kernels]
-        columns: list[Any] = [
-            WithConstant(basis) if problem.constant else basis
-            for basis, problem in zip(bases, prepared.problems, strict=True)
-        ]
-        return cls(kernels, bases, columns[0] if len(columns) == 1 else SideBySide(columns))
+    Among all columns are those of penalised intercepts.
+    """
+    # Distances do not depend on the origin.
+    origin = prepared.origin if model.standardize and model.kernel != "rbf" else None
+    inner = prepared.problems[0].kernel
+    kernels = [Scaled(inner, each * prepared.unit**2, origin) for each in scales]
+    centres = prepared.X[prepared.centres]
+    bases = [KernelBasis(kernel, centres, prepared.centres) for kernel in kernels]
+    columns: list[Any] = [
+        WithConstant(basis) if problem.constant else basis
+        for basis, problem in zip(bases, prepared.problems, strict=True)
+    ]
+    return kernels, bases, columns[0] if len(columns) == 1 else SideBySide(columns)

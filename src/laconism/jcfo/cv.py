@@ -2,15 +2,136 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
-from sklearn.base import ClassifierMixin, RegressorMixin
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.feature_selection import SelectorMixin
 
-from ..model.search import ClassifierSearch, RegressorSearch
+from .._protocols import Array
+from ..judging.compare import Rule
+from ..judging.folds import draw_folds
+from ..judging.race import Race, choose_candidate
+from ..judging.trials import Data
+from ..model.callbacks import candidate_reporter
+from ..model.search import ClassifierSearch, CVSearch, RegressorSearch, Winner
+from ..model.threads import one_blas_thread
 from .estimators import JCFOClassifier, JCFORegressor
-from .rate_search import JCFOSearch
+from .rate_path import MIN_ERROR_NATS, JCFOCandidate, fit_candidates, make_grid, try_fold
+
+# For predictions each step away from the gentlest selection must gain this much: record 032.
+_NATS_PER_STEP = 2.0
+# The first folds are rounds of their own, after each of which candidates may be dropped; the other folds
+# are one round, shared by the workers.
+_N_SINGLE_ROUNDS = 2
 
 
+@dataclass(eq=False, repr=False)
+class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
+    """The search for rates that classifier and regressor share."""
+
+    kernel: str = "rbf"
+    _: KW_ONLY
+    selection_rates: Any = "auto"
+    weight_rates: Any = "auto"
+    scale_rates: Any = "auto"
+    initial_scales: Any = "auto"
+    degree: int = 2
+    solver: str = "varpro"
+    screening: Any = None
+    n_centres: int | None = None
+    standardize: bool = True
+    fit_intercept: bool = True
+    max_iter: int = 200
+    tol: float = 1e-6
+    random_state: Any = 0
+    cv: Any = None
+    scoring: Any = None
+    one_standard_error: bool = True
+    race: bool = True
+    n_jobs: int | None = None
+    callbacks: Any = None
+
+    _size_name = "features"
+
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Make the candidates, try them, choose, refit and publish."""
+        data, template = self._validate(X, y, sample_weight), self._template()
+        prepared = template._prepare(template._fit_data(*data))  # validates all settings but the grid
+        candidates = make_grid(self, prepared)
+        if self._classifies and self.scoring is None and not self.one_standard_error:
+            for candidate in candidates:
+                candidate.charge = _NATS_PER_STEP * candidate.n_steps / float(data.weight.sum())
+        race = self._race(template, data, groups)
+        with one_blas_thread():
+            race.run([candidates])
+        best, trials = choose_candidate(candidates, race.factors, race.rule, race.order)
+        began = time.perf_counter()
+        with one_blas_thread():
+            model = self._refit(template, X, data, candidates, best)
+        winner = Winner(model, time.perf_counter() - began)
+        self._publish_search(candidates, race.factors, best, trials, winner)
+
+    def _template(self) -> Any:
+        """Return the estimator with the settings that it shares with the search."""
+        own, theirs = self.get_params(deep=False), self._estimator._get_param_names()
+        shared = set(own) & set(theirs) - {"callbacks"}
+        return clone(self._estimator(**{name: own[name] for name in shared}))
+
+    def _race(self, template: Any, data: Data, groups: Any) -> Race[JCFOCandidate]:
+        """Return the race over the folds."""
+        scoring = self._resolve_scoring(template)
+        folds = draw_folds(self.cv, data, groups, self._classifies)
+        drops = self.race and scoring.by_rows
+        return Race(
+            partial(try_fold, template, data, scoring, drops),
+            rounds=_rounds(folds) if drops else [folds],
+            weight=sum(float(data.weight[test].sum()) for _, test in folds),
+            factors=scoring.factors,
+            drops=drops,
+            rule=self._rule(Rule()),
+            n_jobs=self.n_jobs,
+            min_error_nats=MIN_ERROR_NATS,
+            # For predictions the gentlest selection comes first: record 032.
+            order=attrgetter("size" if self.one_standard_error else "n_steps"),
+            on_fold=candidate_reporter(self.callbacks),
+        )
+
+    def _refit(
+        self, template: Any, X: Any, data: Data, candidates: Sequence[JCFOCandidate], best: JCFOCandidate
+    ) -> Any:
+        """Return the chosen model on all rows, reached along the path that the folds took.
+
+        ``X`` has the names of the features.
+        """
+        model = clone(template).set_params(**best.params)
+        prepared = model._prepare(model._fit_data(X, data.y, data.weight))
+        alone = [replace(each, runs=each is best) for each in candidates]
+        ((_, fits),) = fit_candidates(model, prepared, alone)
+        model._publish_fits(prepared, fits)
+        return model
+
+    @property
+    def feature_scales_(self) -> Array:
+        """The scales of the chosen model."""
+        return np.asarray(self._chosen.feature_scales_)
+
+    def _get_support_mask(self) -> Array:
+        return np.asarray(self._chosen.get_support())
+
+
+def _rounds(folds: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return the folds in rounds; candidates may be dropped after each."""
+    rounds = [*([fold] for fold in folds[:_N_SINGLE_ROUNDS]), folds[_N_SINGLE_ROUNDS:]]
+    return [each for each in rounds if len(each)]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: ignore[misc]
     r"""Joint selection of kernels and features, with rates chosen by cross-validation.
 
@@ -22,8 +143,6 @@ class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: 
 
     Parameters
     ----------
-    kernel : {"rbf", "poly", "linear"}, default="rbf"
-        As in :class:`~laconism.JCFOClassifier`.
     selection_rates : "auto" or sequence of float, default="auto"
         Rates of the weights at which features are selected. ``"auto"`` is six or seven rates around
         that of ``JCFOClassifier(selection_rate="auto")``.
@@ -33,18 +152,12 @@ class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: 
         and 0.1 for ``"rbf"``, None and 1 for the others.
     scale_rates : "auto" or sequence of float or "auto", default="auto"
         Rates of the feature scales; ``"auto"`` is that of :class:`~laconism.JCFOClassifier`.
-    initial_scales : "auto", float or array-like of shape (n_features,), default="auto"
-        Feature scales at which each path starts, as in :class:`~laconism.JCFOClassifier`.
-    degree, solver, screening, n_centres, standardize, share_features, likelihood
-        As in :class:`~laconism.JCFOClassifier`.
+    kernel, initial_scales, degree, solver, screening, n_centres, standardize, share_features, likelihood
+        As in :class:`~laconism.JCFOClassifier`; each path starts at ``initial_scales``.
     fit_intercept, penalize_intercept, max_iter, tol, class_weight, random_state
         As in :class:`~laconism.JCFOClassifier`.
-    cv : int, splitter, iterable or None, default=None
-        As in scikit-learn. ``None`` is 5 stratified folds, which do not depend on the order of the rows
-        and keep duplicates of a row together.
-    scoring : None, str or callable, default=None
-        ``None`` is the weighted mean log probability of the label (minus the log-loss), calibrated by
-        ``variance_factor_``. Other scores use the models without this calibration.
+    cv, scoring
+        As in :class:`~laconism.SparseBayesClassifierCV`.
     one_standard_error : bool, default=True
         ``True`` takes the candidate with the fewest features, unless a larger one is better by more than
         one standard error of the paired differences of the rows.
@@ -67,25 +180,13 @@ class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: 
     best_estimator_ : JCFOClassifier
     best_params_ : dict
         ``scale_rate``, ``selection_rate`` and ``weight_rate``.
-    best_score_ : float
-    best_index_ : int
     cv_results_ : dict
         As in ``GridSearchCV``, with ``mean_n_features`` in addition. NaN where a candidate was not
         tried (``race``).
-    candidates_ : list of Trial
-        The comparisons in their order: name, score, size, gain over the champion before it with its
-        standard error, in nats a row, and which one won.
-    variance_factor_ : float
-        Factor of the latent variances of the chosen model. It maximises the cross-validated log density:
-        it is below 1 if Laplace's approximation is underconfident, and at most 2. It is 1 with
-        ``scoring``.
     feature_scales_ : ndarray
         Feature scales of the chosen model.
-    classes_ : ndarray of shape (n_classes,)
-    n_splits_ : int
-    refit_time_ : float
-    n_iter_ : int
-        Number of iterations of the chosen model.
+    best_score_, best_index_, candidates_, variance_factor_, classes_, n_splits_, refit_time_, n_iter_
+        As in :class:`~laconism.SparseBayesClassifierCV`.
 
     Examples
     --------
@@ -98,62 +199,15 @@ class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: 
     array([1, 3])
     """
 
-    _estimator: Any = JCFOClassifier
+    _estimator = JCFOClassifier
 
-    def __init__(
-        self,
-        kernel: str = "rbf",
-        *,
-        selection_rates: Any = "auto",
-        weight_rates: Any = "auto",
-        scale_rates: Any = "auto",
-        initial_scales: Any = "auto",
-        degree: int = 2,
-        solver: str = "varpro",
-        screening: Any = None,
-        n_centres: int | None = None,
-        standardize: bool = True,
-        share_features: bool = True,
-        likelihood: Any = "probit",
-        fit_intercept: bool = True,
-        penalize_intercept: Any = "auto",
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        class_weight: Any = None,
-        random_state: Any = 0,
-        cv: Any = None,
-        scoring: Any = None,
-        one_standard_error: bool = True,
-        race: bool = True,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.selection_rates = selection_rates
-        self.weight_rates = weight_rates
-        self.scale_rates = scale_rates
-        self.initial_scales = initial_scales
-        self.degree = degree
-        self.solver = solver
-        self.screening = screening
-        self.n_centres = n_centres
-        self.standardize = standardize
-        self.share_features = share_features
-        self.likelihood = likelihood
-        self.fit_intercept = fit_intercept
-        self.penalize_intercept = penalize_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.cv = cv
-        self.scoring = scoring
-        self.one_standard_error = one_standard_error
-        self.race = race
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
+    share_features: bool = True
+    likelihood: Any = "probit"
+    penalize_intercept: Any = "auto"
+    class_weight: Any = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class JCFORegressorCV(RegressorMixin, RegressorSearch, JCFOSearch):  # type: ignore[misc]
     r"""Regression with joint selection of kernels and features, with rates chosen by cross-validation.
 
@@ -162,21 +216,14 @@ class JCFORegressorCV(RegressorMixin, RegressorSearch, JCFOSearch):  # type: ign
 
     Parameters
     ----------
-    kernel, selection_rates, weight_rates, scale_rates, race, n_jobs, callbacks
-        As in :class:`JCFOClassifierCV`.
+    kernel, selection_rates, weight_rates, scale_rates, one_standard_error, race, n_jobs, callbacks
+        As in :class:`JCFOClassifierCV`, but ``one_standard_error=False`` just takes the best.
     initial_scales, degree, solver, screening, n_centres, standardize, likelihood
         As in :class:`~laconism.JCFORegressor`.
     fit_intercept, penalize_intercept, max_iter, tol, random_state
         As in :class:`~laconism.JCFORegressor`.
-    cv : int, splitter, iterable or None, default=None
-        As in scikit-learn. ``None`` is 5 folds, which do not depend on the order of the rows and keep
-        duplicates of a row together.
-    scoring : None, str or callable, default=None
-        ``None`` is the weighted mean log density of the target under the predictive distribution.
-    one_standard_error : bool, default=True
-        ``True`` takes the candidate with the fewest features, unless a larger one is better by more than
-        one standard error of the paired differences of the rows.
-        ``False`` takes the best, for predictions.
+    cv, scoring
+        As in :class:`~laconism.SparseBayesRegressorCV`.
 
     Attributes
     ----------
@@ -197,53 +244,7 @@ class JCFORegressorCV(RegressorMixin, RegressorSearch, JCFOSearch):  # type: ign
     array([3])
     """
 
-    _estimator: Any = JCFORegressor
+    _estimator = JCFORegressor
 
-    def __init__(
-        self,
-        kernel: str = "rbf",
-        *,
-        selection_rates: Any = "auto",
-        weight_rates: Any = "auto",
-        scale_rates: Any = "auto",
-        initial_scales: Any = "auto",
-        degree: int = 2,
-        solver: str = "varpro",
-        screening: Any = None,
-        n_centres: int | None = None,
-        standardize: bool = True,
-        likelihood: Any = "gaussian",
-        fit_intercept: bool = True,
-        penalize_intercept: bool = False,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        random_state: Any = 0,
-        cv: Any = None,
-        scoring: Any = None,
-        one_standard_error: bool = True,
-        race: bool = True,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.selection_rates = selection_rates
-        self.weight_rates = weight_rates
-        self.scale_rates = scale_rates
-        self.initial_scales = initial_scales
-        self.degree = degree
-        self.solver = solver
-        self.screening = screening
-        self.n_centres = n_centres
-        self.standardize = standardize
-        self.likelihood = likelihood
-        self.fit_intercept = fit_intercept
-        self.penalize_intercept = penalize_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.cv = cv
-        self.scoring = scoring
-        self.one_standard_error = one_standard_error
-        self.race = race
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
+    likelihood: Any = "gaussian"
+    penalize_intercept: bool = False

@@ -25,28 +25,24 @@ def expectation_maximisation(
 ) -> JointState:
     """Return the paper's EM: hidden labels and variances in turn with weights and scales, (12)-(19).
 
-    It starts from a ridge with unit variances, since a weight of zero would stay there. The scales of
-    an M-step, for which the paper uses conjugate gradients, take a few steps of L-BFGS-B. It stops when
+    It starts from a ridge with unit variances, since a weight of zero would stay there, and stops when
     an iteration gains less than ``tol`` of the objective.
     """
     here = _start(problem, theta)
-    values, evaluations, converged, stopped = [here.value], 1, False, False
+    values, converged, stopped = [here.value], False, False
     for _ in range(max_iter):
-        old = here
-        here, n_evaluations = _step(problem, here)
-        evaluations += n_evaluations
+        old, here = here, _step(problem, here)
         values.append(here.value)
         stopped = callback is not None and bool(callback(here))
         converged = old.value - here.value <= tol * max(1.0, abs(here.value))
         if converged or stopped:
             break
-    return replace(
-        here, evaluations=evaluations, values=values, converged=converged, stopped=stopped,
-        violation=problem.violation(here.theta, here.outputs),
-    )  # fmt: skip
+    violation = problem.violation(here.theta, here.outputs)
+    return replace(here, values=values, converged=converged, stopped=stopped, violation=violation)
 
 
 def _start(problem: JointProblem, theta: Array) -> JointState:
+    """Return the ridge with unit variances around the surrogate at the empty model."""
     Phi, outputs = problem.columns(theta), []
     for y in problem.targets:
         empty = empty_weights(problem, y, Phi.shape[1])
@@ -64,8 +60,11 @@ def _ridge(
     return problem.output_at(y, solution.weights, solution.intercept, f, likelihood)
 
 
-def _step(problem: JointProblem, here: JointState, scale_iterations: int = 5) -> tuple[JointState, int]:
-    """Return weights and scales that raise the expected log-posterior (16), and the evaluations."""
+def _step(problem: JointProblem, here: JointState, scale_iterations: int = 5) -> JointState:
+    """Return weights and scales that raise the expected log-posterior (16).
+
+    The paper uses conjugate gradients for the scales; here they take a few steps of L-BFGS-B.
+    """
     hidden = []
     for y, output in zip(problem.targets, here.outputs, strict=True):
         z, r = output.likelihood.surrogate(y, output.f, np.zeros_like(output.f))
@@ -74,32 +73,30 @@ def _step(problem: JointProblem, here: JointState, scale_iterations: int = 5) ->
     positive = np.flatnonzero(here.theta)
     delta = problem.scale_rate / here.theta[positive]
     unit = float(here.theta[positive].mean()) if positive.size else 1.0
-    evaluations, last = 0, here
+
+    def at(scaled: Array) -> tuple[Array, list[OutputWeights]]:
+        theta = np.zeros_like(here.theta)
+        theta[positive] = unit * scaled
+        Phi = problem.columns(theta)
+        return theta, [_ridge(problem, Phi, *each) for each in hidden]
 
     def expected(scaled: Array) -> tuple[float, Array]:
-        nonlocal evaluations, last
-        evaluations += 1
-        theta, part = np.zeros_like(here.theta), unit * scaled
-        theta[positive] = part
-        Phi = problem.columns(theta)
-        value, slope, outputs = 0.5 * float(delta @ part**2), np.zeros_like(theta), []
-        for y, z, r, variance, likelihood in hidden:
-            output = _ridge(problem, Phi, y, z, r, variance, likelihood)
-            outputs.append(output)
+        theta, outputs = at(scaled)
+        part, slope = theta[positive], np.zeros_like(theta)
+        value = 0.5 * float(delta @ part**2)
+        for (_, z, r, variance, _), output in zip(hidden, outputs, strict=True):
             used, g = variance > 0, problem.weight * r * (z - output.f)
             value += 0.5 * float(g @ (z - output.f))
             value += 0.5 * float(output.w[used] ** 2 @ (1 / variance[used]))
             slope -= problem.latent_scale_gradient(theta, output.w, g)
-        last = JointState(theta, outputs, 0.0)
         return value, unit * (slope[positive] + delta * part)
 
     part = here.theta[positive] / unit
     if positive.size:
         part, _ = minimize_nonnegative(expected, part, {"maxiter": scale_iterations})
-    expected(part)
-    pairs = zip(problem.targets, last.outputs, strict=True)
-    outputs = [with_noise(problem, y, output) for y, output in pairs]
-    return problem.state(last.theta, outputs), evaluations
+    theta, outputs = at(part)
+    pairs = zip(problem.targets, outputs, strict=True)
+    return problem.state(theta, [with_noise(problem, y, output) for y, output in pairs])
 
 
 def _prior_variance(problem: JointProblem, output: OutputWeights, zero_share: float = 1e-12) -> Array:

@@ -1,14 +1,121 @@
-"""Joint classifier and feature optimisation."""
+"""Joint classifier and feature optimisation, from validated rows to the published model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from .._component import is_count, is_name, is_number, is_positive, is_rate, unknown
 from ..likelihoods import Gaussian
+from ..model.callbacks import begin_reports
+from ..model.kernel_model import KernelModel
 from ..model.predictions import BinaryPredictions, GaussianPredictions
-from ..model.tasks import Labels, Values
-from .base import JCFOBase
+from ..model.tasks import FitData, Labels, Values
+from .columns import joint_columns
+from .posteriors import output_fits
+from .prepare import PreparedData, prepare
+from .search import SOLVERS, JointFit, SearchSettings, search
+
+
+def _rules(model: Any, *, classifies: bool) -> dict[str, tuple[bool, str]]:
+    """Return what each setting of a joint model must be, and whether it is."""
+    rules: dict[str, tuple[bool, str]] = {}
+
+    def rule(name: str, holds: Callable[[Any], bool], text: str, *others: str | None) -> None:
+        value = getattr(model, name)
+        known = any(value is None if each is None else is_name(value, each) for each in others)
+        rules[name] = (known or holds(value), text)
+
+    if classifies:
+        rule("weight_rate", is_positive, "a positive number or 'auto'", "auto")
+    else:
+        rule("weight_rate", is_positive, "a positive number")
+    scales = "a positive number or one number per feature, none negative, one positive (up to 1e100)"
+    rule("scale_rate", is_rate, "a positive number or 'auto' (up to 1e100)", "auto")
+    rule("selection_rate", is_positive, "None, 'auto' or a positive number", None, "auto")
+    rule("initial_scales", _are_scales, f"'auto', {scales}", "auto")
+    rule("n_centres", is_count, "None or a count", None)
+    rule("screening", is_count, "None, 'auto' or a positive whole number", None, "auto")
+    rules["kernel"] = (is_name(model.kernel, "linear", "poly", "rbf"), "'rbf', 'poly' or 'linear'")
+    rule("degree", is_count, "a positive whole number")
+    if classifies:
+        penalized = isinstance(model.penalize_intercept, bool | np.bool_ | int)
+        rule("penalize_intercept", lambda value: penalized, "True, False or 'auto'", "auto")
+    return rules
+
+
+def _are_scales(value: Any) -> bool:
+    """Whether ``value`` is a positive number, or numbers of which one is and none is negative."""
+    if is_number(value):
+        return is_rate(value)
+    values = list(value) if np.iterable(value) else []
+    return all(is_rate(each) or (is_number(each) and each == 0) for each in values) and any(values)
+
+
+@dataclass(eq=False, repr=False)
+class JCFOBase(KernelModel):
+    """Shared by classifier and regressor; they add the task and the parameters that differ."""
+
+    kernel: str = "rbf"
+    _: KW_ONLY
+    degree: int = 2
+    scale_rate: Any = "auto"
+    initial_scales: Any = "auto"
+    selection_rate: Any = None
+    solver: str = "varpro"
+    screening: Any = None
+    n_centres: int | None = None
+    standardize: bool = True
+    fit_intercept: bool = True
+    max_iter: int = 200
+    tol: float = 1e-6
+    random_state: Any = 0
+    callbacks: Any = None
+
+    _kernel_selects_features = True
+
+    def _own_rules(self) -> dict[str, tuple[bool, str]]:
+        return _rules(self, classifies=self._task.classifies)
+
+    def _fit_rows(self, data: FitData) -> None:
+        """Find weights and scales together and publish both."""
+        prepared = self._prepare(data)
+        settings = self._search_settings(prepared)
+        rates, price = prepared.selection_rates(self.selection_rate), prepared.feature_price
+        reports, end_reports = begin_reports(self, len(prepared.problems))
+        fits = []
+        for problem, report in zip(prepared.problems, reports, strict=True):
+            report.begin()
+            fits.append(search(problem, replace(settings, report=report), rates, price))
+            report.end()
+        end_reports()
+        self._publish_fits(prepared, fits)
+
+    def _prepare(self, data: FitData) -> PreparedData:
+        if str(self.solver) not in SOLVERS:
+            raise unknown("solver", str(self.solver), sorted(SOLVERS))
+        return prepare(self, data)
+
+    def _search_settings(self, prepared: PreparedData) -> SearchSettings:
+        max_iter, tol = int(self.max_iter), float(self.tol)
+        return SearchSettings(self.solver, max_iter, tol, prepared.trial_order, prepared.start)
+
+    def _publish_fits(self, prepared: PreparedData, fits: Sequence[JointFit]) -> None:
+        """Publish the end of a search: one fit, or one for each output."""
+        scales = np.array([prepared.scales(fit.state.theta) for fit in fits])
+        kernels, bases, basis = joint_columns(self, prepared, scales)
+        self.feature_scales_ = scales[0] if len(fits) == 1 else scales
+        self.kernel_: Any = kernels[0] if len(fits) == 1 else kernels
+        self._support: Any = (scales > 0).any(axis=0)
+        self.objective_ = float(sum(fit.state.value for fit in fits))
+        self._publish(output_fits(prepared.problems, fits), basis, np.zeros(basis.n_columns), "")
+        if not self._task.classifies:
+            problem, n_scales = prepared.problems[0], int(np.count_nonzero(scales))
+            rows = (prepared.X, problem.targets[0], problem.weight)
+            self.noise_variance_ = self._noise_variance(*rows, bases[0], n_scales)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -65,23 +172,16 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         separate scales and kernels. No effect with two classes.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
-    fit_intercept : bool, default=True
-        Whether there is an intercept.
     penalize_intercept : bool or "auto", default="auto"
         Whether the intercept has the prior of the weights, as in the paper. ``"auto"`` is ``True`` for
         two classes with ``"rbf"``, where a latent of zero means even odds, and ``False`` otherwise.
-    max_iter : int, default=200
-        Largest number of iterations.
     tol : float, default=1e-6
         The fit has converged if the conditions of optimality are violated by less than this, in units of
         the rates. For ``solver="em"``, the relative gain below which it stops.
-    class_weight : None, dict or "balanced", default=None
-        Weights of the classes, multiplied with ``sample_weight``.
     random_state : int, RandomState or None, default=0
         Seed for drawing the centres if there are too many rows, and those at which the search starts.
-    callbacks : None, callable or list of callables, default=None
-        Each is called with a :class:`~laconism.solvers.Record` after every iteration; returning
-        ``True`` stops the fit.
+    fit_intercept, max_iter, class_weight, callbacks
+        As in :class:`SparseBayesClassifier`; an intercept is never dropped.
 
     Attributes
     ----------
@@ -132,41 +232,16 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
 
     Parameters
     ----------
-    kernel : {"rbf", "poly", "linear"}, default="rbf"
+    kernel, degree, scale_rate, initial_scales, selection_rate, solver, screening, n_centres, standardize
         As in :class:`JCFOClassifier`.
-    degree : int, default=2
-        Degree of the ``"poly"`` kernel.
     weight_rate : float, default=1.0
         Rate of the Laplace prior of the weights, in units of the standard deviation of the noise.
-    scale_rate : float or "auto", default="auto"
-        Rate of the exponential prior of the feature scales; ``"auto"`` is 2.
-    initial_scales : "auto", float or array-like of shape (n_features,), default="auto"
-        As in :class:`JCFOClassifier`.
-    selection_rate : float, "auto" or None, default=None
-        As in :class:`JCFOClassifier`.
-    solver : {"varpro", "em"}, default="varpro"
-        Variable projection, or the paper's EM.
-    screening : None, int or "auto", default=None
-        As in :class:`JCFOClassifier`.
-    n_centres : int or None, default=None
-        As in :class:`JCFOClassifier`.
-    standardize : bool, default=True
-        Whether features are scaled to mean zero and standard deviation one.
     likelihood : "gaussian" or Gaussian, default="gaussian"
         Distribution of the noise. ``Gaussian(noise=0.1, estimate=False)`` of
         :mod:`laconism.likelihoods` fixes the noise variance.
-    fit_intercept : bool, default=True
-        Whether there is an intercept.
     penalize_intercept : bool, default=False
         Whether the intercept has the prior of the weights.
-    max_iter : int, default=200
-        Largest number of iterations.
-    tol : float, default=1e-6
-        The fit has converged if the conditions of optimality are violated by less than this, in units of
-        the rates. For ``solver="em"``, the relative gain below which it stops.
-    random_state : int, RandomState or None, default=0
-        Seed for drawing the centres if there are too many rows, and those at which the search starts.
-    callbacks : None, callable or list of callables, default=None
+    fit_intercept, max_iter, tol, random_state, callbacks
         As in :class:`JCFOClassifier`.
 
     Attributes

@@ -24,26 +24,22 @@ from .problem import JointProblem, JointState
 _MAX_MULTIPLICATIONS = 2e10
 
 
-def _root_precision(likelihood: Any) -> float:
-    """Return one over the standard deviation of the noise: the unit of a regression's unknowns."""
-    return float(1 / np.sqrt(likelihood.noise)) if isinstance(likelihood, Noise) else 1.0
-
-
 @dataclass(frozen=True)
 class _OutputUnknowns:
     """One output: its kept columns, and where its unknowns are in the vector of all."""
 
     y: Array
     kept: Index
-    sign: Array
-    weights: slice
-    intercept: int | None
-    root: int | None  # of the noise's precision
     likelihood: Any
+    weights: slice
+    intercept: slice  # empty without one
+    root: slice  # of the noise's precision; empty where that is fixed
 
     def root_precision(self, v: Array) -> float:
-        """Return the root of the noise's precision, whether unknown or fixed."""
-        return _root_precision(self.likelihood) if self.root is None else float(v[self.root])
+        """Return one over the standard deviation of the noise: the unit of a regression's unknowns."""
+        if v[self.root].size:
+            return float(v[self.root][0])
+        return float(1 / np.sqrt(self.likelihood.noise)) if isinstance(self.likelihood, Noise) else 1.0
 
 
 @dataclass(frozen=True)
@@ -63,32 +59,22 @@ class _SmoothObjective:
         self.problem, self.n_features = problem, here.theta.size
         self.features = np.flatnonzero(here.theta)
         self.outputs: list[_OutputUnknowns] = []
-        unknowns: list[Array] = []
-        at = 0
+        values: list[Array] = []
+        signs: list[Array] = []  # that an unknown must keep, or zero
         for y, output in zip(problem.targets, here.outputs, strict=True):
-            kept = np.flatnonzero(output.w)
-            likelihood: Any = output.likelihood
-            tau = _root_precision(likelihood)
-            own = [tau * output.w[kept]]
-            intercept = at + kept.size if problem.intercept else None
-            own += [np.array([tau * output.b])] if problem.intercept else []
-            free = problem.estimates_noise and likelihood.noise > problem.min_noise(y)
-            root = at + kept.size + int(problem.intercept) if free else None
-            own += [np.array([tau])] if free else []
-            sign = np.sign(output.w[kept])
-            weights = slice(at, at + kept.size)
-            self.outputs.append(_OutputUnknowns(y, kept, sign, weights, intercept, root, likelihood))
-            unknowns += own
-            at += sum(part.size for part in own)
-        self.scales = slice(at, at + self.features.size)
-        self.start = np.concatenate([*unknowns, here.theta[self.features]])
-        # The sign that an unknown must keep, or zero.
-        self.signs = np.zeros(self.start.size)
-        self.signs[self.scales] = 1.0
-        for output_unknowns in self.outputs:
-            self.signs[output_unknowns.weights] = output_unknowns.sign
-            if output_unknowns.root is not None:
-                self.signs[output_unknowns.root] = 1.0
+            kept, likelihood = np.flatnonzero(output.w), output.likelihood
+            noise = likelihood.noise if isinstance(likelihood, Noise) else 1.0
+            free = problem.estimates_noise and noise > problem.min_noise(y)
+            w, tau, first = output.w[kept], 1 / np.sqrt(noise), sum(part.size for part in values)
+            own = [tau * w, np.full(int(problem.intercept), tau * output.b), np.full(int(free), tau)]
+            signs += [np.sign(w), np.zeros(own[1].size), np.ones(own[2].size)]
+            ends = first + np.cumsum([part.size for part in own])
+            slices = [slice(end - part.size, end) for part, end in zip(own, ends, strict=True)]
+            self.outputs.append(_OutputUnknowns(y, kept, likelihood, *slices))
+            values += own
+        self.start = np.concatenate([*values, here.theta[self.features]])
+        self.signs = np.concatenate([*signs, np.ones(self.features.size)])
+        self.scales = slice(self.start.size - self.features.size, self.start.size)
 
     @property
     def is_small(self) -> bool:
@@ -117,17 +103,22 @@ class _SmoothObjective:
         self, output: _OutputUnknowns, theta: Array, v: Array, gradient: Array, hessian: Array | None
     ) -> float:
         """Add one output's gradient and Hessian; return its value."""
-        problem, u = self.problem, v[output.weights]
+        problem, u, root = self.problem, v[output.weights], v[output.root]
         Phi = problem.columns(theta, output.kept)
-        f = Phi @ u + (0.0 if output.intercept is None else v[output.intercept])
-        log_likelihood, slope, curvature = self._evaluate(output, f, v)
-        g, r = problem.weight * slope, problem.weight * curvature
-        value = problem.weight_rate * float(np.abs(u).sum()) - log_likelihood
+        f = Phi @ u + v[output.intercept].sum()
+        if isinstance(output.likelihood, Noise):  # in its units
+            slope = output.root_precision(v) * output.y - f
+            log_p, curvature = -0.5 * slope**2, np.ones_like(f)
+        else:
+            log_p, slope, curvature = output.likelihood.evaluate(output.y, f)
+        g, r, total = problem.weight * slope, problem.weight * curvature, float(problem.weight.sum())
+        value = problem.weight_rate * float(np.abs(u).sum()) - float(problem.weight @ log_p)
+        value -= total * float(np.log(root).sum())
         # The latent's derivative in every unknown of this output and in the scales.
         J = np.zeros((f.size, v.size))
         J[:, output.weights] = Phi
-        if output.intercept is not None:
-            J[:, output.intercept] = 1.0
+        J[:, output.intercept] = 1.0
+        J[:, output.root] = -output.y[:, None]
         which = problem.centres_of(output.kept)
         own = slice(output.weights.stop - which.size, output.weights.stop)
         first, second = problem.profile_derivatives(theta, which) if which.size else (Phi, Phi)
@@ -139,67 +130,42 @@ class _SmoothObjective:
                 hessian[own.start + j, self.scales] -= mixed
                 hessian[self.scales, own.start + j] -= mixed
                 hessian[self.scales, self.scales] -= w * (S * (g * second[:, j])[:, None]).T @ S
-        if output.root is not None:
-            J[:, output.root] = -output.y
-            total, tau = float(problem.weight.sum()), v[output.root]
-            value -= total * float(np.log(tau))
-            gradient[output.root] -= total / tau
-            if hessian is not None:
-                hessian[output.root, output.root] += total / tau**2
         gradient -= J.T @ g
-        gradient[output.weights] += problem.weight_rate * output.sign
+        gradient[output.weights] += problem.weight_rate * self.signs[output.weights]
+        gradient[output.root] -= total / root
         if hessian is not None:
             hessian += (J * r[:, None]).T @ J
+            hessian[output.root, output.root] += total / root**2
         return value
-
-    def _evaluate(self, output: _OutputUnknowns, f: Array, v: Array) -> tuple[float, Array, Array]:
-        """Return the log-likelihood, its slopes and minus its curvatures; of noise, in its units."""
-        weight = self.problem.weight
-        if isinstance(output.likelihood, Noise):
-            slope = output.root_precision(v) * output.y - f
-            return -0.5 * float(weight @ slope**2), slope, np.ones_like(f)
-        log_p, slope, curvature = output.likelihood.evaluate(output.y, f)
-        return float(weight @ log_p), slope, curvature
 
     def state(self, v: Array, here: JointState) -> JointState:
         """Return the unknowns as a state of the search."""
         problem, theta, outputs = self.problem, self.theta(v), []
         for output, old in zip(self.outputs, here.outputs, strict=True):
             likelihood, tau = output.likelihood, output.root_precision(v)
-            if output.root is not None:
+            if v[output.root].size:
                 likelihood = problem.with_variance(likelihood, tau**-2, output.y)
             w = np.zeros_like(old.w)
             w[output.kept] = v[output.weights] / tau
-            b = 0.0 if output.intercept is None else float(v[output.intercept]) / tau
+            b = float(v[output.intercept].sum()) / tau
             f = problem.columns(theta, output.kept) @ w[output.kept] + b
             outputs.append(problem.output_at(output.y, w, b, f, likelihood))
         return replace(here, theta=theta, outputs=outputs, value=problem.state(theta, outputs).value)
 
 
 def refine(problem: JointProblem, here: JointState) -> JointState:
-    """Return the stationary point near ``here``; unknowns that reach zero on the way stay there."""
-    for _ in range(here.theta.size + problem.n_columns * len(here.outputs)):
-        smooth = _SmoothObjective(problem, here)
-        if here.empty or not smooth.is_small:
-            return here
-        point, reached_zero = _newton(smooth)
-        before, here = here, smooth.state(point.v, here)
-        if not (reached_zero or _reached_min_noise(problem, before, here)):
-            return here
+    """Return the stationary point near ``here``; unknowns that reach a bound on the way stay there."""
+    smooth = _SmoothObjective(problem, here)
+    while not here.empty and smooth.is_small:
+        here = smooth.state(_newton(smooth).v, here)
+        n_before, smooth = smooth.start.size, _SmoothObjective(problem, here)
+        if smooth.start.size == n_before:
+            break
     return here
 
 
-def _reached_min_noise(problem: JointProblem, before: JointState, here: JointState) -> bool:
-    """Whether the noise has just fallen to the smallest that is allowed."""
-    if not problem.estimates_noise:
-        return False
-    least = problem.min_noise(problem.targets[0])
-    old, new = before.outputs[0].likelihood, here.outputs[0].likelihood
-    return bool(old.noise > least >= new.noise)  # type: ignore[attr-defined]
-
-
-def _newton(smooth: _SmoothObjective, max_steps: int = 100) -> tuple[_NewtonPoint, bool]:
-    """Return where the gradient vanishes, or where an unknown reaches zero: then ``True`` as well."""
+def _newton(smooth: _SmoothObjective, max_steps: int = 100) -> _NewtonPoint:
+    """Return where the gradient vanishes, or where an unknown reaches zero."""
     point = smooth.at(smooth.start, with_hessian=True)
     for _ in range(max_steps):
         d = _direction(point)
@@ -208,14 +174,14 @@ def _newton(smooth: _SmoothObjective, max_steps: int = 100) -> tuple[_NewtonPoin
         longest = min(1.0, float(to_zero.min(initial=np.inf)))
         # A predicted decrease below rounding says nothing: from there on the gradient decides.
         if -float(point.gradient @ d) <= np.finfo(float).eps * abs(point.value):
-            return (_shrink_gradient(smooth, point, d) if longest == 1 else point), False
+            return _shrink_gradient(smooth, point, d) if longest == 1 else point
         found = _line_search(smooth, point, d, shrinking[to_zero <= longest], longest)
         if found is None:
-            return point, False
+            return point
         point, step = found
         if step == longest < 1:
-            return point, True
-    return point, False
+            return point
+    return point
 
 
 def _line_search(

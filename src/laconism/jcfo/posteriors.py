@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from ..design import DenseDesign
-from ..model.output import Fit
-from ..posterior import GaussianPosterior
+from ..model.output import Fit, laplace_fit
 from ..priors import Laplace
-from ..solvers import Problem, Status
-from .problem import JointFit, JointProblem
+from ..solvers import Problem, Solution, Status
+from .problem import JointProblem
+from .search import JointFit
 
 
 def output_fits(problems: Sequence[JointProblem], fits: Sequence[JointFit]) -> list[Fit]:
@@ -22,23 +21,16 @@ def output_fits(problems: Sequence[JointProblem], fits: Sequence[JointFit]) -> l
     """
     outputs, first = [], 0
     for problem, fit in zip(problems, fits, strict=True):
-        outputs += _fits_of(problem, fit, first)
+        for y, output in zip(problem.targets, fit.state.outputs, strict=True):
+            kept, likelihood = np.flatnonzero(output.w), output.likelihood
+            design = DenseDesign(problem.columns(fit.state.theta, kept))
+            prior = Laplace(rate=problem.latent_rate(likelihood))
+            part = Problem(design, y, likelihood, prior, problem.weight, problem.intercept)
+            at = part.state(output.w[kept], output.b, likelihood)
+            found = Solution(first + kept, at, part, _status(fit), fit.history)
+            outputs.append(laplace_fit(found, always_intercept=False))
         first += problem.n_columns
     return outputs
-
-
-def _fits_of(problem: JointProblem, fit: JointFit, first: int) -> list[Fit]:
-    fits, status = [], _status(fit)
-    for y, output in zip(problem.targets, fit.state.outputs, strict=True):
-        kept = np.flatnonzero(output.w)
-        design = DenseDesign(problem.columns(fit.state.theta, kept))
-        prior = Laplace(rate=problem.latent_rate(output.likelihood))
-        part = Problem(design, y, output.likelihood, prior, problem.weight, problem.intercept)
-        at = part.state(output.w[kept], output.b, output.likelihood)
-        ridge = part.ridge(*part.laplace_targets(at), at.w)
-        posterior = GaussianPosterior.from_ridge(replace(ridge, weights=at.w, intercept=at.b))
-        fits.append(Fit(first + kept, posterior, output.likelihood, status, fit.history))
-    return fits
 
 
 def _status(fit: JointFit) -> Status:

@@ -14,11 +14,11 @@ from .._protocols import Array, Index
 from ..basis.rows import distinct_rows
 from ..judging.price import extended_bic
 from ..judging.rows import canonical_order
+from ..kernels import resolve_kernel
 from ..linalg import as_dense
 from ..model.tasks import FitData
 from .problem import JointProblem
 from .screen import screen_features, standardise
-from .settings import inner_kernel
 
 # All distinct rows are centres up to this many.
 _MAX_ROWS_AS_CENTRES = 1000
@@ -45,9 +45,11 @@ class PreparedData:
     origin: Array
     start: Array | None  # scales of the features that take part, if initial_scales gives them
 
-    def at_rates(self, weight_rate: float, scale_rate: float) -> Self:
-        """Return the same problems with other rates."""
-        rates: dict[str, Any] = {"weight_rate": weight_rate, "scale_rate": scale_rate}
+    def at_rates(self, weight_rate: float, scale_rate: Any = "auto") -> Self:
+        """Return the same problems with other rates; an automatic rate of the scales is as it was."""
+        rates: dict[str, Any] = {"weight_rate": weight_rate}
+        if not is_name(scale_rate, "auto"):
+            rates["scale_rate"] = float(scale_rate)
         return replace(self, problems=[replace(each, **rates) for each in self.problems])
 
     def selection_rate(self, share: float = 1.0) -> float:
@@ -97,9 +99,12 @@ def prepare(model: Any, data: FitData) -> PreparedData:
     Z = (X[:, features] - origin[features]) * unit[features]
     centres, trial_order = _draw_centres(X, model.n_centres, model.random_state)
     scale_rate = _AUTO_SCALE_RATE if is_name(model.scale_rate, "auto") else float(model.scale_rate)
-    free = bool(model.fit_intercept and not _penalizes_intercept(model, len(targets)))
+    penalized = model.penalize_intercept
+    if is_name(penalized, "auto"):
+        penalized = len(targets) == 1 and model.kernel == "rbf"
+    free = bool(model.fit_intercept and not penalized)
     problem = JointProblem(
-        inner_kernel(model.kernel, model.degree),
+        resolve_kernel(model.kernel, gamma=1.0, degree=int(model.degree), coef0=1.0),
         Z,
         Z[centres],
         targets,
@@ -125,13 +130,6 @@ def _initial_scales(model: Any, unit: Array) -> Array | None:
     if given.ndim and given.size != unit.size:
         raise ValueError(f"initial_scales has {given.size} numbers, but X has {unit.size} features.")
     return np.asarray(given / np.where(unit > 0, unit, 1.0) ** 2)
-
-
-def _penalizes_intercept(model: Any, n_outputs: int) -> bool:
-    """Return whether the intercept has the prior of a weight."""
-    if is_name(model.penalize_intercept, "auto"):
-        return bool(n_outputs == 1 and model.kernel == "rbf")
-    return bool(model.penalize_intercept)
 
 
 def _weight_rate(model: Any, weight: Array, n_features: int) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,6 @@ class JointState:
     theta: Array
     outputs: list[OutputWeights]
     value: float
-    evaluations: int = 0
     values: Sequence[float] = ()  # the objective after each iteration
     converged: bool = False
     violation: float = np.inf  # of the optimality conditions, in units of the rates
@@ -55,15 +53,6 @@ class JointState:
     def empty(self) -> bool:
         """Whether no kernel or no feature is left."""
         return not any(output.w.any() for output in self.outputs) or not self.theta.any()
-
-
-@dataclass(frozen=True)
-class JointFit:
-    """The end of a search, its history, and a sentence about it."""
-
-    state: JointState
-    history: list[Any]  # of Record, one an iteration
-    note: str = ""
 
 
 StateCallback = Callable[[JointState], object]
@@ -97,7 +86,7 @@ class JointProblem:
         """Whether the kernel is one of distances, not of inner products."""
         return bool(self.kernel.of_distances)
 
-    @cached_property
+    @property
     def estimates_noise(self) -> bool:
         """Whether the noise of a regression is estimated too."""
         return isinstance(self.likelihood, Noise) and self.likelihood.estimate

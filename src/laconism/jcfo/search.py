@@ -1,13 +1,13 @@
 """The search of a joint model, from the first scales to the last digit.
 
-1. Start: ``initial_scales``, or those of the best of several short trials (``starts``).
+1. Start: ``initial_scales``, or those of the best of several short trials (``trials``).
 2. Solve: variable projection or the paper's EM from there (``solve_from``).
 3. Restart: if no feature is left, once more from a path that ascends from lower rates.
 
 Without a selection rate that is all. With one, ``search`` goes on:
 
 4. The steps above happen at the selection rate, which keeps few features, and shrinks them.
-5. Exchange: features not worth their price are dropped, others are added (``feature_exchange``). A
+5. Exchange: features not worth their price are dropped, others are added (``trials``). A
    second exchange begins with the features of a trial at the final rate, and the better end counts.
 6. Relax: with these features only, solve at the final rate (``relax``).
 
@@ -23,17 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from .._component import unknown
 from .._protocols import Array, Index
 from ..kernels import Linear
 from ..solvers import Record
 from .em import expectation_maximisation
-from .feature_exchange import exchange_features
-from .problem import JointFit, JointProblem, JointState
-from .starts import (
+from .problem import JointProblem, JointState
+from .trials import (
     TRIAL_ITERATIONS,
     best_start,
     end_of_path,
+    exchange_features,
     short_descent,
     uniform_scales,
     with_features,
@@ -45,8 +44,6 @@ SOLVERS: dict[str, Any] = {"em": expectation_maximisation, "varpro": variable_pr
 # After a search that kept nothing, the path ascends from at most this rate of the weights.
 _RESTART_RATE = 0.03
 
-Report = Callable[[Record], bool]
-
 
 @dataclass(frozen=True)
 class SearchSettings:
@@ -57,52 +54,47 @@ class SearchSettings:
     tol: float
     trial_order: Index  # of the centres; trials use the first of them
     start: Array | None = None  # scales to start from; None tries several
+    report: Callable[[Record], bool] | None = None  # of an iteration; True stops the search
 
 
-def check_solver(name: Any) -> None:
-    """Raise an error unless there is a solver of this name."""
-    if str(name) not in SOLVERS:
-        raise unknown("solver", str(name), sorted(SOLVERS))
+@dataclass(frozen=True)
+class JointFit:
+    """The end of a search, its history, and a sentence about it."""
+
+    state: JointState
+    history: list[Record]  # one an iteration
+    note: str = ""
 
 
 def search(
-    problem: JointProblem,
-    settings: SearchSettings,
-    report: Report | None = None,
-    selection_rates: Sequence[float] = (),
-    price: float = 0.0,
+    problem: JointProblem, settings: SearchSettings, selection_rates: Sequence[float], price: float
 ) -> JointFit:
-    """Return the solution, its features selected at ``selection_rates`` if there are any.
+    """Return the solution; where there are ``selection_rates``, the first that keeps a feature selects.
 
-    The rates are tried in turn until one keeps a feature; then features are exchanged until each is
-    worth its ``price``. Features that matter only together must be added together; so, where there can
-    be such, the exchange also begins with the features of a trial at the problem's own rate.
+    Features that matter only together must be added together; so, where there can be such, the exchange
+    also begins with the features of a trial at the problem's own rate.
     """
     if not selection_rates:
-        return solve_from(problem, settings, report)
+        return solve_from(problem, settings)
     for rate in selection_rates:
-        selected = solve_from(replace(problem, weight_rate=rate), settings, report)
+        selected = solve_from(replace(problem, weight_rate=rate), settings)
         if not selected.state.empty:
             break
     others = []
     if not (isinstance(problem.kernel, Linear) or _is_final(selected, settings)):
         few = with_few_centres(problem, settings.trial_order)
         others = [short_descent(few, _starting_scales(problem, settings), TRIAL_ITERATIONS)]
-    return relax(problem, settings, report, selected, price, others)
+    return relax(problem, settings, selected, price, others)
 
 
 def relax(
     problem: JointProblem,
     settings: SearchSettings,
-    report: Report | None,
     selected: JointFit,
     price: float,
     others: Sequence[JointState] = (),
 ) -> JointFit:
-    """Return the solution with the selected features, exchanged until each is worth its price.
-
-    Where there are ``others`` to begin an exchange with, the best end counts.
-    """
+    """Return the solution with the best end of the exchanges from the selected and other features."""
     if _is_final(selected, settings):
         return selected
     few = with_few_centres(problem, settings.trial_order)
@@ -113,7 +105,7 @@ def relax(
     note = selected.note
     if selected.state.empty:
         note = " The selection kept no feature; features were added later."
-    relaxed = solve_from(with_features(problem, kept), settings, report, state.theta)
+    relaxed = solve_from(with_features(problem, kept), settings, state.theta)
     theta = np.zeros_like(selected.state.theta)
     theta[kept] = relaxed.state.theta
     history = selected.history + relaxed.history
@@ -121,25 +113,16 @@ def relax(
 
 
 def path(problem: JointProblem, settings: SearchSettings, rates: Iterable[float]) -> Iterator[JointFit]:
-    """Yield the solution at each of ascending rates of the weights, each the start of the next.
-
-    The first has several starts, or the one that was given. Once nothing is left, a higher rate leaves
-    nothing too.
-    """
+    """Yield the solution at each of ascending rates; what is empty stays empty at a higher one."""
     fit: JointFit | None = None
     for rate in rates:
         if fit is None or not fit.state.empty:
             start = None if fit is None else fit.state.theta
-            fit = solve_from(replace(problem, weight_rate=rate), settings, None, start)
+            fit = solve_from(replace(problem, weight_rate=rate), settings, start)
         yield fit
 
 
-def solve_from(
-    problem: JointProblem,
-    settings: SearchSettings,
-    report: Report | None = None,
-    theta: Array | None = None,
-) -> JointFit:
+def solve_from(problem: JointProblem, settings: SearchSettings, theta: Array | None = None) -> JointFit:
     """Return the solution from these scales; without any, from the best start, restarted if need be."""
     history: list[Record] = []
     began = time.perf_counter()
@@ -148,14 +131,11 @@ def solve_from(
         n_kept = sum(int(np.count_nonzero(output.w)) for output in here.outputs)
         seconds = time.perf_counter() - began
         history.append(Record(len(history) + 1, -here.value, n_kept, seconds))
-        return report is not None and report(history[-1])
+        return settings.report is not None and settings.report(history[-1])
 
     def solve(start: Array) -> JointState:
-        solver = SOLVERS[settings.solver]
-        end: JointState = solver(
-            problem, start, tol=settings.tol, max_iter=settings.max_iter, callback=record
-        )
-        return end
+        solver: Callable[..., JointState] = SOLVERS[settings.solver]
+        return solver(problem, start, tol=settings.tol, max_iter=settings.max_iter, callback=record)
 
     state = solve(_starting_scales(problem, settings) if theta is None else theta)
     note = ""

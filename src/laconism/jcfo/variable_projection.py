@@ -1,11 +1,8 @@
-"""Variable projection: the weights are eliminated, the scales descend [JCFO].
+"""Variable projection: the weights are eliminated, the scales descend.
 
 It minimises ``phi(theta) = min_w F(w, theta)``: the inner problem is convex and solved exactly, and by
 the envelope theorem the gradient of ``phi`` is that of ``F`` at fixed ``w``. L-BFGS-B comes near the
 minimum, and Newton's method in weights and scales together finds the last digits.
-
-[JCFO] B. Krishnapuram, A. Hartemink, L. Carin, M. Figueiredo, A Bayesian approach to joint feature
-selection and classifier design, IEEE TPAMI 26, 2004.
 """
 
 from __future__ import annotations
@@ -31,27 +28,21 @@ def variable_projection(
     max_iter: int,
     tol: float,
     callback: StateCallback | None = None,
-    exact: bool = True,
-    warm: Sequence[OutputWeights] | None = None,
 ) -> JointState:
-    """Minimise ``phi`` over non-negative scales, from ``theta`` and the weights ``warm``.
+    """Minimise ``phi`` over non-negative scales until optimality is violated by ``tol`` of the rates.
 
-    ``exact`` ends where optimality is violated by less than ``tol`` of the rates; otherwise the descent
-    ends at a relative decrease of the objective of ``tol``. ``callback`` is called with the best state
-    so far after every iteration; ``True`` stops the search.
+    ``callback`` is called with the best state so far after every iteration; ``True`` stops the search.
     """
-    if not exact:
-        return _descend(problem, theta, max_iter, tol, callback, warm)
-    here = _descend(problem, theta, max_iter, 1e-8, callback, warm)
+    here = descend(problem, theta, max_iter, 1e-8, callback)
     # A number that Newton's method fixed at zero may have to return: then a finer descent frees it.
     for finer in (1e-8, 1e-10, 1e-12, 1e-14, 1e-16):
         here = _refined(problem, here, tol)
         n_left = max_iter - len(here.values) + 1
         if here.stopped or here.converged or n_left <= 0:
             return here
-        more = _descend(problem, here.theta, n_left, finer, callback, here.outputs)
-        evaluations, values = here.evaluations + more.evaluations, [*here.values, *more.values[1:]]
-        here = replace(min(here, more, key=attrgetter("value")), evaluations=evaluations, values=values)
+        more = descend(problem, here.theta, n_left, finer, callback, here.outputs)
+        values = [*here.values, *more.values[1:]]
+        here = replace(min(here, more, key=attrgetter("value")), values=values)
     return _refined(problem, here, tol)
 
 
@@ -64,7 +55,7 @@ def _refined(problem: JointProblem, here: JointState, tol: float) -> JointState:
     return replace(here, violation=violation, converged=violation <= tol)
 
 
-def _descend(
+def descend(
     problem: JointProblem,
     theta: Array,
     max_iter: int,
@@ -76,12 +67,11 @@ def _descend(
     unit = float(theta.mean()) or 1.0  # the first step of L-BFGS has unit length
     inner = float(np.sqrt(tol)) / 10  # the objective depends on its square
     best = last = project(problem, theta, warm, inner)
-    evaluations, stopped, values = 1, False, [best.value]
+    stopped, values = False, [best.value]
 
     def value_and_gradient(scaled: Array) -> tuple[float, Array]:
-        nonlocal best, last, evaluations
+        nonlocal best, last
         if not np.array_equal(scaled * unit, last.theta):
-            evaluations += 1
             last = project(problem, scaled * unit, last.outputs, inner)
             best = last if last.value < best.value else best
         return last.value, unit * problem.scale_gradient(last.theta, last.outputs)
@@ -94,9 +84,8 @@ def _descend(
             raise StopIteration
 
     options = {"maxiter": max_iter, "ftol": tol, "gtol": tol * max(1.0, abs(best.value))}
-    start = theta / unit
-    converged = minimize_nonnegative(value_and_gradient, start, options, after_iteration)[1]
-    return replace(best, evaluations=evaluations, values=values, converged=converged, stopped=stopped)
+    _, converged = minimize_nonnegative(value_and_gradient, theta / unit, options, after_iteration)
+    return replace(best, values=values, converged=converged, stopped=stopped)
 
 
 def minimize_nonnegative(

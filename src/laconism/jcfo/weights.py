@@ -14,7 +14,7 @@ import numpy as np
 
 from .._protocols import Array, Index
 from ..design import DenseDesign
-from ..linalg import dissimilar
+from ..linalg import Quadratic, dissimilar
 from ..priors import Laplace
 from ..solvers import Problem
 from ..solvers.line_search import backtrack
@@ -24,10 +24,7 @@ from .problem import JointProblem, JointState, OutputWeights
 
 
 def project(
-    problem: JointProblem,
-    theta: Array,
-    warm: Sequence[OutputWeights] | None = None,
-    tol: float = 1e-8,
+    problem: JointProblem, theta: Array, warm: Sequence[OutputWeights] | None = None, tol: float = 1e-8
 ) -> JointState:
     """Return the best weights for these scales, and ``phi(theta) = min_w F(w, theta)``."""
     Phi = problem.columns(theta)
@@ -58,12 +55,7 @@ def empty_weights(problem: JointProblem, y: Array, n_columns: int) -> OutputWeig
 
 
 def best_weights(
-    problem: JointProblem,
-    Phi: Array,
-    y: Array,
-    warm: OutputWeights | None,
-    tol: float,
-    max_steps: int = 100,
+    problem: JointProblem, Phi: Array, y: Array, warm: OutputWeights | None, tol: float
 ) -> OutputWeights:
     """Return the minimiser, its violation of optimality at most ``tol``.
 
@@ -76,7 +68,7 @@ def best_weights(
         kept = np.flatnonzero(warm.w)
         f = Phi[:, kept] @ warm.w[kept] + warm.b
         here = with_noise(problem, y, problem.output_at(y, warm.w, warm.b, f, warm.likelihood))
-    for _ in range(max_steps):
+    for _ in range(100):
         g = Phi.T @ (problem.weight * here.slope)
         if problem.weight_violation(here, g) <= tol:
             break
@@ -85,7 +77,7 @@ def best_weights(
         working = here.w != 0
         if excess.any():
             working[_worst_dissimilar(Phi, excess, int(working.sum()))] = True
-        new = _newton_step(problem, Phi, y, here, g, np.flatnonzero(working), tol)
+        new = _newton_step(problem, Phi, y, here, np.flatnonzero(working), tol)
         done = new.value >= here.value - np.finfo(float).eps * abs(here.value)
         here = new if new.value <= here.value else here
         if done:
@@ -106,33 +98,22 @@ def _worst_dissimilar(Phi: Array, excess: Array, n_working: int) -> Index:
 
 
 def _newton_step(
-    problem: JointProblem,
-    Phi: Array,
-    y: Array,
-    here: OutputWeights,
-    g: Array,
-    working: Index,
-    tol: float,
+    problem: JointProblem, Phi: Array, y: Array, here: OutputWeights, working: Index, tol: float
 ) -> OutputWeights:
     """Return the output after a Newton step on the working set."""
     P, start = Phi[:, working], here.w[working]
     r = problem.weight * floor_curvature(here.curvature)
-    H, slope = (P * r[:, None]).T @ P, g[working]
-    squares = np.diag(H).copy()
-    total, mean, residual = 1.0, np.zeros(working.size), 0.0
-    if problem.intercept:
-        total, residual = float(r.sum()), float(problem.weight @ here.slope)
-        mean = r @ P / total
-        H -= total * np.outer(mean, mean)
-        slope = slope - residual * mean
+    z = here.f + problem.weight * here.slope / r
+    quadratic = Quadratic.of(DenseDesign(P), r, z, intercept=problem.intercept)
     # A constant column, whose variance is a rounding of its squares, is the intercept's.
-    least = 1e-12 * np.maximum(squares, np.finfo(float).tiny)
-    varies = np.flatnonzero(np.diag(H) > least)
-    rate, target = np.full(varies.size, problem.latent_rate(here.likelihood)), np.zeros_like(start)
-    part = H[np.ix_(varies, varies)]
-    target[varies] = lasso_quadratic(part, (slope + H @ start)[varies], rate, start[varies], tol / 10)
-    dw = target - start
-    db = residual / total - float(mean @ dw)
+    squares = np.maximum(r @ P**2, np.finfo(float).tiny)
+    varies = np.flatnonzero(quadratic.gram.diagonal() > 1e-12 * squares)
+    part, target = quadratic.keep(varies), np.zeros_like(start)
+    rate = np.full(varies.size, problem.latent_rate(here.likelihood))
+    target[varies] = lasso_quadratic(part.gram, part.slope, rate, start[varies], tol / 10)
+    dw, db = target - start, 0.0
+    if problem.intercept:
+        db = quadratic.level - float(quadratic.centre @ target) - here.b
     df = P @ dw + db
 
     def at(t: float) -> OutputWeights:

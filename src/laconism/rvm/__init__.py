@@ -2,24 +2,21 @@
 
 Estimators, and their fit from validated rows to the published model:
 
-- ``estimators``: ``RVMClassifier`` and ``RVMRegressor``; ``base``: their parameters and their fit
-- ``grid_estimators``: ``GridRVMClassifier`` and ``GridRVMRegressor``; ``grid_base``: their parameters
-  and their fit; ``grid``: the grid and its columns
+- ``estimators``: ``RVMClassifier`` and ``RVMRegressor``
+- ``grid_estimators``: ``GridRVMClassifier`` and ``GridRVMRegressor``; ``grid``: the grid and its columns
 - ``fit``: all outputs on one shared design; ``output``: one of them
 
 Type-II maximum likelihood, the precisions being parameters:
 
 - ``evidence``: the solvers that start from the empty and from the full model, the better of the two on
   small problems, and Akaike's test of what was found
-- ``bottom_up``: the state and the add step; ``full_model``: all columns to start from;
-  ``top_down``: the prune step
+- ``evidence_steps``: the state, the add step and the prune step
 - ``maximize_precisions``: Newton's method for the precisions of a quadratic log-likelihood
 - ``qr_compress``: a regression on many rows as one on few
 
 Variational Bayes, the precisions having distributions:
 
-- ``variational``: the solver; ``variational_state``: q(w), q(alpha), the bound on the evidence, and the
-  step sizes of its fixed-point iteration
+- ``variational``: the state with q(w), q(alpha) and the bound on the evidence, and the solver
 - ``precisions``: gamma distributions of the slices of a grid, combined by product or sum
 """
 

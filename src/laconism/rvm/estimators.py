@@ -1,13 +1,82 @@
-"""The relevance vector machine."""
+"""The relevance vector machine, from validated rows to the published model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from .._component import is_name, unknown
+from ..design import Built
+from ..laplace.mode import own_precision
+from ..model.far_variance import Augmentation
+from ..model.kernel_model import KernelModel
 from ..model.predictions import BinaryPredictions, GaussianPredictions
-from ..model.tasks import Labels, Values
-from .base import RVMBase
+from ..model.tasks import FitData, Labels, Values
+from .evidence import Sequential, TopDownEvidence
+from .fit import fit_outputs
+from .variational import Variational
+
+
+@dataclass(eq=False, repr=False)
+class RVMBase(KernelModel):
+    """Shared by classifier and regressor; they add the task, the likelihood and the predictions."""
+
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    inference: str = "sequential"
+    solver: str = "fast"
+    fit_intercept: bool = True
+    shape: float = 1e-12
+    rate: float = 1e-12
+    max_iter: int = 1000
+    tol: float = 1e-5
+    rank_tol: Any = "auto"
+    max_rank: int = 1000
+    n_jobs: int | None = None
+    callbacks: Any = None
+
+    def _fit_rows(self, data: FitData) -> None:
+        """Learn the precisions of every output and publish the weights.
+
+        A regression also has a noise variance and, with a kernel, the variance far from its rows.
+        """
+        X, weight, targets = data.X, data.weight, data.targets
+        solver, basis = self._make_solver(), self._make_basis(X, weight)
+        rank = {"rank_tol": self.rank_tol, "max_rank": int(self.max_rank)}
+        built, fits = fit_outputs(self, solver, basis, data, kernels=self.kernel is not None, **rank)
+        self.solver_ = solver
+        self._publish(fits, built.basis, built.centre, built.note)
+        del self._rows  # one number per training row, which no prediction needs
+        if not self._task.classifies:
+            self.noise_variance_ = self._noise_variance(X, targets[0], weight, built.basis)
+            self._far_variance = self._augmentation(data, built, fits[0].variance)
+
+    def _make_solver(self) -> Any:
+        """Return what learns a precision for each weight; unused settings are checked too."""
+        update: Any = self.solver
+        variational = Variational(None, "product", update, self.shape, self.rate)
+        solvers = {"evidence": TopDownEvidence(), "sequential": Sequential(), "variational": variational}
+        if not is_name(self.inference, *solvers):
+            raise unknown("inference", str(self.inference), list(solvers))
+        variational.check()
+        return solvers[self.inference]
+
+    def _augmentation(self, data: FitData, built: Built, variance: Any) -> Augmentation | None:
+        """Return one more kernel at each new row, where the kernel matrix was factored."""
+        if built.pivots is None:
+            return None
+        X, (y,) = data.X, data.targets
+        m = self._latents_at(X, far=False)[0][:, 0]
+        slope, curvature = self.likelihoods_[0].derivatives(y, m)
+        r = own_precision(slope, curvature)
+        pivots: Any = built.basis.keep(built.pivots)
+        kept = self.basis_.keep(self._columns[0])
+        surrogate = (X, m + slope / r, data.weight * r)
+        kernel, centres, posterior = pivots.kernel, pivots.centres, self.posteriors_[0]
+        return Augmentation.learn(kernel, centres, kept, posterior, variance, *surrogate)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -24,15 +93,9 @@ class RVMClassifier(BinaryPredictions, RVMBase):
     Parameters
     ----------
     kernel : None, str, Kernel or callable, default="rbf"
-        ``None`` uses the features themselves as columns. ``"linear"``, ``"poly"``, ``"rbf"``,
-        ``"matern"``, an object of :mod:`laconism.kernels` or a function of two matrices gives one column
-        for each distinct training row. With ``"precomputed"`` the kernel matrix is passed as ``X``.
-    gamma : float or {"scale", "auto"}, default="scale"
-        Parameter of the named kernels, as in scikit-learn; a width h is ``gamma = 1 / (2 * h**2)``.
-    degree : int, default=3
-        Degree of the ``"poly"`` kernel.
-    coef0 : float, default=1.0
-        Constant term of the ``"poly"`` kernel.
+        As in :class:`SparseBayesClassifier`; a kernel gives one column for each distinct training row.
+    gamma, degree, coef0, max_iter, max_rank, class_weight, n_jobs, callbacks
+        As in :class:`SparseBayesClassifier`.
     inference : {"sequential", "evidence", "variational"}, default="sequential"
         ``"sequential"`` starts without columns and adds, re-estimates and deletes them [TF03]_; it is
         fast on many rows too. ``"evidence"`` starts with all columns and prunes them [T01]_, for at most
@@ -51,46 +114,22 @@ class RVMClassifier(BinaryPredictions, RVMBase):
     shape, rate : float, default=1e-12
         Shape and rate of the gamma hyper-prior of ``"variational"``; the unit of ``rate`` is set by the
         data.
-    max_iter : int, default=1000
-        Largest number of iterations.
     tol : float, default=1e-5
         The fit stops after an iteration that gains less than this many nats per observation.
     rank_tol : float or "auto", default="auto"
         The kernel matrix is not formed but factored, until no diagonal element of the residual exceeds
         this fraction of the largest. ``"auto"`` is 1e-6 for ``"sequential"``, where the factors only
         choose columns, and 1e-8 otherwise; up to 300 rows it is 1e-10, except for ``"variational"``.
-    max_rank : int, default=1000
-        Largest rank of the factorisation; ``status_`` reports if it was reached.
-    class_weight : None, dict or "balanced", default=None
-        Weights of the classes, multiplied with ``sample_weight``.
-    n_jobs : int or None, default=None
-        Number of workers for the one-against-rest problems of more than two classes.
-    callbacks : None, callable or list of callables, default=None
-        Each is called with a :class:`~laconism.solvers.Record` after every iteration; returning
-        ``True`` stops the fit.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (1 or n_classes, n_features)
-        Weights of the features; with ``kernel=None`` only.
-    dual_coef_ : ndarray of shape (1 or n_classes, n_relevant)
-        Weights of the relevance vectors; with a kernel only.
-    intercept_ : ndarray of shape (1 or n_classes,)
-    relevance_ : ndarray of shape (n_relevant,)
-        Indices of the columns that any class keeps: training rows with a kernel, features without.
-    relevance_vectors_ : ndarray of shape (n_relevant, n_features)
-        The relevance vectors themselves; with a kernel only.
-    n_relevant_ : int
-        Number of relevance vectors.
-    posteriors_ : list of GaussianPosterior
-        The posterior of the weights of each output.
+    classes_, coef_, dual_coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, posteriors_
+        As in :class:`SparseBayesClassifier`; the columns that are kept are the relevance vectors.
     history_ : list of Record
         ``iteration, objective, active, seconds, output``; the objective is the log evidence (by
         Laplace's approximation), or the lower bound on it.
-    status_ : Status
-        Whether the fit converged, and a message.
-    n_iter_ : int
+    status_, n_iter_
+        As in :class:`SparseBayesClassifier`.
 
     Examples
     --------
@@ -128,37 +167,14 @@ class RVMRegressor(GaussianPredictions, RVMBase):
 
     Parameters
     ----------
-    kernel : None, str, Kernel or callable, default="rbf"
+    kernel, gamma, degree, coef0, inference, solver, shape, rate, max_iter, tol, rank_tol, max_rank
         As in :class:`RVMClassifier`.
-    gamma : float or {"scale", "auto"}, default="scale"
-        Parameter of the named kernels, as in scikit-learn; a width h is ``gamma = 1 / (2 * h**2)``.
-    degree : int, default=3
-        Degree of the ``"poly"`` kernel.
-    coef0 : float, default=1.0
-        Constant term of the ``"poly"`` kernel.
-    inference : {"sequential", "evidence", "variational"}, default="sequential"
-        As in :class:`RVMClassifier`.
-    solver : {"fast", "vb"}, default="fast"
-        Update of ``"variational"``, as in :class:`RVMClassifier`.
     likelihood : {"gaussian", "student"} or Noise, default="gaussian"
         Distribution of the noise. ``"student"`` has heavy tails, for data with outliers:
         :class:`~laconism.likelihoods.Student`.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept; its prior is flat.
-    shape, rate : float, default=1e-12
-        Shape and rate of the gamma hyper-prior of ``"variational"``; the unit of ``rate`` is set by the
-        data.
-    max_iter : int, default=1000
-        Largest number of iterations.
-    tol : float, default=1e-5
-        The fit stops after an iteration that gains less than this many nats per observation.
-    rank_tol : float or "auto", default="auto"
-        The kernel matrix is not formed but factored, until no diagonal element of the residual exceeds
-        this fraction of the largest. ``"auto"`` is 1e-6 for ``"sequential"``, where the factors only
-        choose columns, and 1e-8 otherwise; up to 300 rows it is 1e-10, except for ``"variational"``.
-    max_rank : int, default=1000
-        Largest rank of the factorisation; ``status_`` reports if it was reached.
     n_jobs : int or None, default=None
         Not used: there is one output. All estimators have this parameter.
     callbacks : None, callable or list of callables, default=None

@@ -11,13 +11,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
+
 from .._component import Component
 from ..judging.price import AKAIKE_NATS
-from ..likelihoods import Binary
+from ..laplace.first_precision import first_precision
+from ..laplace.mode import COMPARISON_NATS, Mode, find_mode
+from ..laplace.shared_precision import fit_shared
+from ..likelihoods import Binary, Gaussian
 from ..solvers import Problem
-from .bottom_up import COARSE_NATS, FEW_COLUMNS, EvidenceState, add_step, empty_model
-from .full_model import full_model
-from .top_down import prune_step
+from .evidence_steps import FEW_COLUMNS, EvidenceState, add_step, empty_model, prune_step
+
+# Columns to start with; of more, evenly spaced ones are taken, since the others are neighbours of these.
+_MAX_START_COLUMNS = 5_000
 
 
 class _EvidenceSolver(Component):
@@ -32,30 +38,21 @@ class _EvidenceSolver(Component):
 
     def done(self, problem: Problem, old: EvidenceState, new: EvidenceState, tol: float) -> str | None:
         """Return a sentence if no column outside the model would raise the evidence enough."""
-        least = max(tol * problem.weight.sum(), COARSE_NATS)
+        least = max(tol * problem.weight.sum(), COMPARISON_NATS)
         if old.refining and new.objective - old.objective <= least:
             return f"converged: no column would raise the log evidence by more than {least:.2g} nats"
         return None
 
 
 class Sequential(_EvidenceSolver):
-    r"""Maximise the evidence of the precisions by adding, re-estimating and deleting columns [TF03]_.
+    r"""Maximise the evidence of the precisions by adding, re-estimating and deleting columns.
 
     A column outside the model is worth :math:`\tfrac12(q^2/s - 1 - \log(q^2/s))` nats if
     :math:`q^2 > s`, at the precision :math:`s^2/(q^2 - s)`, where
-
-    .. math:: s = \phi^T R\phi - \phi^T R\Phi\Sigma\Phi^T R\phi, \qquad q = \phi^T R(z - f).
-
-    Each step computes the gain of every column once, adds the best that are not highly correlated, and
-    maximises the evidence over the precisions of all columns in the model by Newton's method. Columns
-    whose best precision is infinite are deleted. The work grows with the number of relevance vectors;
-    with a factored design no matrix of rows by rows is ever formed. A small problem is also solved in
-    the other direction, by :class:`TopDownEvidence`, and the better of the two maxima is returned.
-
-    References
-    ----------
-    .. [TF03] M. Tipping, A. Faul, Fast marginal likelihood maximisation for sparse Bayesian models,
-       AISTATS 2003.
+    :math:`s = \phi^T R\phi - \phi^T R\Phi\Sigma\Phi^T R\phi` and :math:`q = \phi^T R(z - f)`
+    (M. Tipping, A. Faul, Fast marginal likelihood maximisation for sparse Bayesian models, AISTATS
+    2003). Each step adds the best columns that are not highly correlated, then maximises the evidence
+    over all precisions in the model by Newton's method.
     """
 
     _factor_tol = 1e-6  # the factors only choose: kept columns are exact
@@ -70,19 +67,11 @@ class Sequential(_EvidenceSolver):
 
 
 class TopDownEvidence(_EvidenceSolver):
-    r"""Maximise the evidence of the precisions, starting with all columns in [T01]_.
+    r"""Maximise the evidence of the precisions, starting with all columns.
 
-    Of more than 5,000 columns evenly spaced ones are in the model at first. In a regression they start
-    under a tenth of the best shared precision, so that correlated weights that are large only together
-    are not pruned. MacKay's update :math:`\alpha_k = \gamma_k/w_k^2` changes all precisions at once
-    until most columns are pruned; then the steps of :class:`Sequential` add columns that were pruned too
-    early. The weights are at the mode of their posterior, with Laplace's approximation there, exact for
-    Gaussian noise. A small problem is also solved from the empty model up, and the better of the two
-    maxima is returned.
-
-    References
-    ----------
-    .. [T01] M. Tipping, Sparse Bayesian learning and the relevance vector machine, JMLR 1, 2001.
+    MacKay's update :math:`\alpha_k = \gamma_k/w_k^2` changes all precisions at once until most columns
+    are pruned (M. Tipping, Sparse Bayesian learning and the relevance vector machine, JMLR 1, 2001);
+    then the steps of :class:`Sequential` add columns that were pruned too early.
     """
 
     _factor_tol = 1e-8  # small factors decide what is deleted
@@ -94,6 +83,35 @@ class TopDownEvidence(_EvidenceSolver):
     def step(self, problem: Problem, state: EvidenceState) -> EvidenceState:
         """Return the state after one update of all precisions, or one step of the refinement."""
         return best_of_both_directions(problem, state, prune_step(problem, state), empty_model, add_step)
+
+
+def full_model(problem: Problem) -> EvidenceState:
+    """Return all columns, or evenly spaced ones of very many, under one precision."""
+    p = problem.design.shape[1]
+    active = np.arange(0, p, max(1, -(-p // _MAX_START_COLUMNS)))
+    part, empty = problem.keep(active), problem.empty()
+    if isinstance(problem.likelihood, Gaussian):
+        return EvidenceState.of(_below_best_precision(part), active, p, refining=False)
+    alpha = np.full(active.size, first_precision(part, empty))
+    mode = find_mode(part, alpha, empty.likelihood, np.zeros(active.size), empty.b)
+    return EvidenceState.of(mode, active, p, refining=False)
+
+
+def _below_best_precision(problem: Problem) -> Mode:
+    """Return all columns of a regression under the first shared precision below the best one.
+
+    Under a larger precision, correlated weights that are large only together would be pruned, and what
+    they explain would be taken for noise.
+    """
+    best = fit_shared(problem, 1.0)
+    for power in range(1, 13):
+        mode = fit_shared(problem, 10.0**-power)
+        if mode.noise_unidentified:
+            return best
+        if mode.objective <= best.objective:
+            return mode
+        best = mode
+    return best
 
 
 def best_of_both_directions(
@@ -111,35 +129,27 @@ def best_of_both_directions(
     which does not predict better: there only one direction is tried, unless it ended without noise.
     """
     small = problem.design.shape[1] <= min(FEW_COLUMNS, problem.weight.sum())
-    moves = not old.refining or new.objective - old.objective > COARSE_NATS
+    moves = not old.refining or new.objective - old.objective > COMPARISON_NATS
     if old.compared or moves or not (small or new.mode.noise_unidentified):
         return new
     other = start(problem)
     for _ in range(max_steps):
         last, other = other, step(problem, other)
-        if last.refining and other.objective - last.objective <= COARSE_NATS:
+        if last.refining and other.objective - last.objective <= COMPARISON_NATS:
             break
-    return replace(max(new, other, key=_rank), compared=True)
-
-
-def _rank(state: EvidenceState) -> tuple[bool, float]:
-    """Return what states are compared by: whether their noise is identified, then the evidence."""
-    return not state.mode.noise_unidentified, state.objective
+    # A model whose noise is not identified has the evidence of an interpolation.
+    better = max(new, other, key=lambda each: (not each.mode.noise_unidentified, each.objective))
+    return replace(better, compared=True)
 
 
 def akaike_test(problem: Problem, found: EvidenceState, allowed: Problem) -> EvidenceState:
-    r"""Return the state if its evidence is worth its precisions, otherwise the model without columns.
+    """Return the state if its evidence is worth its precisions, otherwise the model without columns.
 
     The evidence is a likelihood of the precisions that was maximised over them. Akaike's price of such
-    a fit is one nat for each precision [A80]_, and the empty model has none. Where nearly every row
-    needs a kernel of its own, as on narrow spirals, each kernel gains less than a nat although all
-    together predict labels well: so the gain per row counts too.
-
-    ``allowed`` is the problem with an intercept, where there may be one: its empty model counts as well.
-
-    References
-    ----------
-    .. [A80] H. Akaike, Likelihood and the Bayes procedure, in Bayesian Statistics, 1980.
+    a fit is one nat for each precision (Likelihood and the Bayes procedure, 1980), and the empty model
+    has none. Where nearly every row needs a kernel of its own, as on narrow spirals, each kernel gains
+    less than a nat although all together predict labels well: so the gain per row counts too. The empty
+    model of ``allowed``, the problem with an intercept where there may be one, counts as well.
     """
     if not found.active.size:
         return found

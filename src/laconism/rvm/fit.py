@@ -25,18 +25,17 @@ def fit_outputs(
     data: FitData,
     *,
     kernels: bool,
-    rank_tol: float | None = None,
+    rank_tol: Any = "auto",
     max_rank: int = 1000,
 ) -> tuple[Built, list[Fit]]:
     """Learn the precisions of every output on one shared design, by the settings of a model.
 
-    ``kernels`` is whether columns are kernels on the rows; a ``rank_tol`` of None leaves it to the
-    solver.
+    ``kernels`` is whether columns are kernels on the rows; the solver has an automatic ``rank_tol``.
     """
     X, weight, targets, likelihood, _ = data
     reports, end_reports = begin_reports(model, len(targets))
     solver.check()
-    tol = solver.rank_tol(basis.n_columns) if rank_tol is None else rank_tol
+    tol = solver.rank_tol(basis.n_columns) if rank_tol == "auto" else rank_tol
     intercept = bool(model.fit_intercept)
     may_drop_intercept = intercept and kernels and isinstance(likelihood, Binary)
     # Columns are centred only where there is an intercept in any case.

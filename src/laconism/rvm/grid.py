@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,34 +27,28 @@ def as_grid(grid_shape: Any) -> tuple[int, ...] | None:
     return tuple(int(size) for size in sizes)
 
 
-class Grid(NamedTuple):
-    """The grid that the weights lie on, and the shape of a sample if a sample may be a table."""
-
-    shape: tuple[int, ...]
-    sample_shape: tuple[int, ...] | None
-
-    @classmethod
-    def of(cls, grid_shape: Any, basis: Any, data: FitData) -> Grid:
-        """Return the grid of the columns, or raise if the settings do not suit the samples."""
-        declared, n_features, given = as_grid(grid_shape), int(data.X.shape[1]), data.sample_shape
-        if basis is not None:
-            if not isinstance(basis, str) or basis != "per_feature_rbf":
-                raise unknown("basis", str(basis), ["per_feature_rbf"])
-            if declared is not None or given is not None:
-                raise ValueError(
-                    "basis='per_feature_rbf' makes a grid of features by rows of its own: it needs X of "
-                    "shape (n_samples, n_features) and grid_shape=None."
-                )
-            return cls((n_features, distinct_rows(data.X)[0].size), None)
-        if declared is not None and (given or declared) != declared:
-            raise ValueError(f"grid_shape is {declared}, but each sample of X has shape {given}.")
-        if declared is not None and prod(declared) != n_features:
+def resolve_grid(
+    grid_shape: Any, basis: Any, data: FitData
+) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """Return the grid of the weights, and the shape of a sample if that may be a table; or raise."""
+    declared, n_features, given = as_grid(grid_shape), int(data.X.shape[1]), data.sample_shape
+    if basis is not None:
+        if not isinstance(basis, str) or basis != "per_feature_rbf":
+            raise unknown("basis", str(basis), ["per_feature_rbf"])
+        if declared is not None or given is not None:
             raise ValueError(
-                f"grid_shape={declared} has {prod(declared)} entries, but each sample of X has "
-                f"{n_features}."
+                "basis='per_feature_rbf' makes a grid of features by rows of its own: it needs X of "
+                "shape (n_samples, n_features) and grid_shape=None."
             )
-        shape = given or declared or (n_features,)
-        return cls(shape, shape)
+        return (n_features, distinct_rows(data.X)[0].size), None
+    if declared is not None and (given or declared) != declared:
+        raise ValueError(f"grid_shape is {declared}, but each sample of X has shape {given}.")
+    if declared is not None and prod(declared) != n_features:
+        raise ValueError(
+            f"grid_shape={declared} has {prod(declared)} entries, but each sample of X has {n_features}."
+        )
+    shape = given or declared or (n_features,)
+    return shape, shape
 
 
 def grid_basis(basis: Any, gamma: Any, X: Any, weight: Array) -> Basis:

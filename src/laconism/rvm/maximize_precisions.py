@@ -44,11 +44,10 @@ class LocalEvidence:
     def prunable(self, price: float = 0.0) -> Index:
         r"""Return the columns whose best precision, the others given, is infinite; the worst first.
 
-        Columns that are worth less than ``price`` nats are included.
-
         In the terms of Tipping and Faul (AISTATS 2003) :math:`q^2 \le s`, with
-        :math:`s = \alpha\gamma/(1-\gamma)` and :math:`q = \alpha w/(1-\gamma)`; the evidence of such a
-        column is :math:`\tfrac12[\log(1-\gamma) + \alpha w^2/(1-\gamma)]`.
+        :math:`s = \alpha\gamma/(1-\gamma)` and :math:`q = \alpha w/(1-\gamma)`. The evidence of a
+        column is :math:`\tfrac12[\log(1-\gamma) + \alpha w^2/(1-\gamma)]`; those worth less than
+        ``price`` nats are included.
         """
         used = self.scaled**2 / (1 - self.well_determined)
         worth = 0.5 * (np.log1p(-self.well_determined) + used)
@@ -73,15 +72,13 @@ class LocalEvidence:
 def _ascend(curvature: Array, slope: Array, least: float = 1e-3) -> Array:
     """Return Newton's step, with a least curvature in every direction, relative to the largest.
 
-    A Cholesky factor suffices where the evidence is concave; otherwise the eigenvalues are needed, which
-    cost much more.
+    Eigenvalues, which cost much more than a Cholesky factor, serve where the evidence is not concave.
     """
     largest = np.abs(curvature).sum(axis=0).max(initial=0.0)  # at least that of the eigenvalues
     flat = max(least * largest, 1e-12)
-    if Triangle.of_positive(curvature - flat * np.eye(slope.size)) is not None:
-        triangle = Triangle.of_positive(curvature)
-        if triangle is not None:
-            return triangle.solve_transposed(triangle.solve(slope))
+    triangle = Triangle.of_positive(curvature)
+    if triangle is not None and Triangle.of_positive(curvature - flat * np.eye(slope.size)) is not None:
+        return triangle.solve_transposed(triangle.solve(slope))
     values, vectors = symmetric_eigen(curvature)
     values = np.abs(values)  # an ascent also where the evidence is not concave
     values = np.maximum(values, max(least * values.max(initial=0.0), 1e-12))
@@ -93,9 +90,9 @@ def maximize_precisions(
 ) -> tuple[Array, Index]:
     """Return the precisions of greatest evidence and the columns that keep a finite one.
 
-    Newton's method on all of them together, from ``alpha`` until a step gains less than ``tol`` nats. A
-    column whose best precision is infinite is deleted at once: Newton's steps would take long to get
-    there. So is one that is worth less than ``price`` nats, once a step would be the last.
+    Newton's method from ``alpha`` until a step gains less than ``tol`` nats. A column whose best
+    precision is infinite is deleted at once, since Newton's steps would take long to get there; so is
+    one that is worth less than ``price`` nats, once a step would be the last.
     """
     kept, here, gain = np.arange(alpha.size), LocalEvidence.at(quadratic, alpha), np.inf
     for _ in range(max_rounds):

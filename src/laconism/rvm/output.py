@@ -14,8 +14,8 @@ from ..model.output import Fit, Search, reported
 from ..posterior import GaussianPosterior
 from ..solvers import Problem, solve
 from ..solvers.intercept import drop_needless_intercept
-from .bottom_up import EvidenceState
 from .evidence import akaike_test
+from .evidence_steps import EvidenceState
 from .qr_compress import qr_compress
 
 # With a precision of its own for each column, residuals do not determine the noise once there is an
@@ -41,13 +41,14 @@ def fit_relevance(
 
     def search(part: Problem) -> Fit:
         answer = solve(qr_compress(part), solver, max_iter=max_iter, tol=tol, callback=report)
-        state: Any = answer.state.sorted_by_column(part)  # type: ignore[attr-defined]
+        state: Any = answer.state
         status = answer.status
         if isinstance(state, EvidenceState):
+            state = state.sorted_by_column(part)
             tested = akaike_test(part, state, allowed=problem)
             if tested is not state:
                 state, status = tested, replace(status, message=status.message + _NOT_SUPPORTED)
-        columns, ridge = state.columns, state.posterior
+        columns, ridge = state.active, state.posterior
         if not state.w.any():  # then no column is kept, whatever its precision
             columns, empty = np.arange(0), part.keep(np.arange(0))
             at = empty.state(np.zeros(0), state.b, state.likelihood)

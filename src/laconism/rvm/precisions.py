@@ -22,9 +22,9 @@ MAX_UPDATE_FACTOR = 10.0
 MIN_WELL_DETERMINED = 1e-3
 
 
-def along(values: Array, mode: int, n_modes: int) -> Array:
-    """Return one value per slice as an array that broadcasts over the grid."""
-    return values.reshape([-1 if k == mode else 1 for k in range(n_modes)])
+def _spread(values: Modes) -> list[Array]:
+    """Return the values of each mode, one per slice, as arrays that broadcast over the grid."""
+    return list(np.ix_(*values))
 
 
 def over_slices(grid: Array, mode: int) -> Array:
@@ -34,14 +34,10 @@ def over_slices(grid: Array, mode: int) -> Array:
 
 @dataclass(frozen=True)
 class Precisions:
-    r"""Gamma posteriors :math:`q(\alpha_i) = \mathcal G(a_i, b_i)`, eqs. (15), (16) of [GRID]_.
+    r"""Gamma posteriors :math:`q(\alpha_i) = \mathcal G(a_i, b_i)`, eqs. (15), (16) of [GRID].
 
     The precision of the weight at :math:`(i, j, \dots)` is the product (eq. (2)) or the sum (eq. (5))
     of the variables of its slices; with one mode both are the relevance vector machine.
-
-    References
-    ----------
-    .. [GRID] Bayesian logistic regression for classification of tabular data (gridRVM).
     """
 
     combine: Combine
@@ -79,33 +75,25 @@ class Precisions:
         """``E[log alpha]``, eqs. (20), (22)."""
         return tuple(digamma(a) - np.log(b) for a, b in zip(self.a, self.b, strict=True))
 
-    def _spread(self, values: Modes) -> list[Array]:
-        return [along(v, k, len(values)) for k, v in enumerate(values)]
-
     @cached_property
     def precision(self) -> Array:
         """Expected precision of every weight, on the grid."""
-        parts, total = self._spread(self.means), np.ones(self.grid)
-        if self.combine == "product":
-            for part in parts:
-                total = total * part
-            return total
-        return np.asarray(sum(parts) + np.zeros(self.grid))
+        combine = np.multiply if self.combine == "product" else np.add
+        return np.asarray(reduce(combine, _spread(self.means)))
 
     @cached_property
     def log_precision(self) -> Array:
         """Expected log precision of every weight; for the sum its bound (23) at its tightest."""
-        add = np.add if self.combine == "product" else np.logaddexp
-        return np.asarray(reduce(add, self._spread(self.logs)) + np.zeros(self.grid))
+        combine = np.add if self.combine == "product" else np.logaddexp
+        return np.asarray(reduce(combine, _spread(self.logs)))
 
     def responsibility(self, mode: int) -> Array:
         """Return what part of each weight's log precision the bound (23) gives to this mode."""
-        return np.asarray(np.exp(along(self.logs[mode], mode, len(self.a)) - self.log_precision))
+        return np.asarray(np.exp(_spread(self.logs)[mode] - self.log_precision))
 
     def largest_shares(self) -> list[float]:
         """Return the largest part that each mode has in any weight's precision, for the sum."""
-        parts = self._spread(self.means)
-        return [float((part / self.precision).max()) for part in parts]
+        return [float((part / self.precision).max()) for part in _spread(self.means)]
 
     def divergence(self) -> float:
         r"""Return :math:`\mathrm{KL}(q(\alpha)\,\|\,p(\alpha))`, with a proper prior's constants."""
@@ -117,46 +105,41 @@ class Precisions:
                 total += a.size * float(gammaln(a0) - a0 * np.log(b0))
         return total
 
-    def _product_of_others(self, mode: int) -> Array:
-        """Return the product of the means of the other modes, on the grid."""
-        total = np.ones(self.grid)
-        for k, part in enumerate(self._spread(self.means)):
-            total = total if k == mode else total * part
-        return total
+    def _scaled_sum(self, values: Array, mode: int) -> Array:
+        """Return the sum over each slice, of a product times the means of the other modes."""
+        if self.combine == "product":
+            for k, mean in enumerate(_spread(self.means)):
+                values = values if k == mode else values * mean
+        return over_slices(values, mode)
 
-    def _slice_sizes(self) -> list[float]:
-        return [prod(self.grid) / size for size in self.grid]
+    def _shape(self, mode: int) -> Array:
+        """Return the gamma shapes of a mode; those of a sum count the responsibilities."""
+        size = self.grid[mode]
+        if self.combine == "product":
+            return np.full(size, self.shape0 + prod(self.grid) / size / 2)
+        return self.shape0 + over_slices(self.responsibility(mode), mode) / 2
 
-    def _replace_mode(self, mode: int, a: Array, b: Array) -> Self:
+    def _with_mode(self, mode: int, a: Array, b: Array) -> Self:
         """Return the precisions with one mode replaced."""
-        return replace(
-            self,
-            a=(*self.a[:mode], a, *self.a[mode + 1 :]),
-            b=(*self.b[:mode], b, *self.b[mode + 1 :]),
-        )
+        last = mode + 1
+        new_a, new_b = (*self.a[:mode], a, *self.a[last:]), (*self.b[:mode], b, *self.b[last:])
+        return replace(self, a=new_a, b=new_b)
 
     def variational(self, second: Array, responsibility_rounds: int = 5) -> Self:
         """Return the variational update, section 5 of [GRID], from ``E[w^2]`` on the grid.
 
         The rounds alternate the responsibilities and shapes of a sum, and cost no solve.
         """
-        new = self
+        new, modes = self, range(len(self.a))
         if self.combine == "product":
-            for mode, size in enumerate(self._slice_sizes()):
-                scaled = new._product_of_others(mode) * second
-                a = np.full(self.grid[mode], self.shape0 + size / 2)
-                new = new._replace_mode(mode, a, self.rate0 + over_slices(scaled, mode) / 2)
+            for mode in modes:
+                rate = self.rate0 + new._scaled_sum(second, mode) / 2
+                new = new._with_mode(mode, self._shape(mode), rate)
             return new
-        b = tuple(self.rate0 + over_slices(second, mode) / 2 for mode in range(len(self.a)))
+        b = tuple(self.rate0 + over_slices(second, mode) / 2 for mode in modes)
         for _ in range(1 if len(self.a) == 1 else responsibility_rounds):
-            new = replace(new, a=new._shapes(), b=b)
+            new = replace(new, a=tuple(new._shape(mode) for mode in modes), b=b)
         return new
-
-    def _shapes(self) -> Modes:
-        """Return the gamma shapes of the sum, from the responsibilities."""
-        return tuple(
-            self.shape0 + over_slices(self.responsibility(mode), mode) / 2 for mode in range(len(self.a))
-        )
 
     def fixed_point(self, square: Array, well_determined: Array) -> Self:
         r"""Return MacKay's form of the same update, from :math:`\mu^2` and :math:`\gamma` on the grid.
@@ -164,26 +147,20 @@ class Precisions:
         Its fixed points are those of :meth:`variational`: there :math:`A\,E[w^2] = A\mu^2 + 1 - \gamma`.
         """
         new = self
-        for mode, size in enumerate(self._slice_sizes()):
-            if self.combine == "product":
-                a = np.full(self.grid[mode], self.shape0 + size / 2)
-                top = self.shape0 + over_slices(well_determined, mode) / 2
-                bottom = self.rate0 + over_slices(new._product_of_others(mode) * square, mode) / 2
-            else:
-                share = self.responsibility(mode)
-                a = self.shape0 + over_slices(share, mode) / 2
-                mine = along(self.means[mode], mode, len(self.a))
-                undetermined = mine / self.precision * (1 - well_determined)
-                top = self.shape0 + over_slices(share - undetermined, mode) / 2
-                bottom = self.rate0 + over_slices(square, mode) / 2
-            old = self.means[mode]
+        for mode, old in enumerate(self.means):
+            a, determined = self._shape(mode), well_determined
+            if self.combine == "sum":
+                undetermined = _spread(self.means)[mode] / self.precision * (1 - well_determined)
+                determined = self.responsibility(mode) - undetermined
+            top = self.shape0 + over_slices(determined, mode) / 2
+            bottom = self.rate0 + new._scaled_sum(square, mode) / 2
             with np.errstate(divide="ignore", over="ignore"):
                 mean = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.inf)
             mean = np.clip(mean, old / MAX_UPDATE_FACTOR, old * MAX_UPDATE_FACTOR)
             if self.combine == "sum":  # where this form has no update, take the variational one
                 second = over_slices(square + (1 - well_determined) / self.precision, mode)
                 mean = np.where(top > 0, mean, a / (self.rate0 + second / 2))
-            new = new._replace_mode(mode, a, a / mean)
+            new = new._with_mode(mode, a, a / mean)
         return new
 
     def keep(self, slices: tuple[Index, ...]) -> Self:

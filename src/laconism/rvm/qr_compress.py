@@ -53,9 +53,8 @@ def _triangle(problem: Problem, gram: Array) -> Array:
     for k, place in enumerate((0, -1)):
         whole[place, 1:-1] = whole[1:-1, place] = sides[:, k]
         whole[place, [0, -1]] = corners[k]
-    length = np.sqrt(
-        np.maximum(whole.diagonal(), np.finfo(float).tiny)
-    )  # columns of unit length, whatever their units
+    # Columns of unit length, whatever their units.
+    length = np.sqrt(np.maximum(whole.diagonal(), np.finfo(float).tiny))
     root = Triangle.exact(whole / length[:, None] / length)
     if root is not None:
         return np.asarray(root.lower.T * length)

@@ -2,70 +2,223 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
 from .._component import Component, is_count, is_name, is_number, require
+from .._protocols import Array, Index, Likelihood
 from ..laplace.first_precision import first_precision, own_precisions
-from ..laplace.mode import refit_by_degrees
+from ..laplace.mode import own_precision, refit_by_degrees
+from ..linalg import Ridge, ridge
 from ..solvers import Problem
 from .precisions import MIN_WELL_DETERMINED, Combine, Precisions, over_slices
-from .variational_state import TINY, RpropStep, VariationalState, log_second_moment
 
 # Share of the weights below which pruning, which costs a solve, waits until a step gains under a nat.
 _MIN_PRUNED_SHARE = 0.1
+# Least divisor, and least argument of a logarithm.
+_TINY = np.finfo(float).tiny
 
 
+def _log_second_moment(m: Array, v: Array) -> Array:
+    """Return ``log E[f^2]``."""
+    return np.log(np.maximum(m**2 + v, _TINY))
+
+
+@dataclass(frozen=True)
+class RpropStep:
+    """What an update changes, and the multiple of it that is taken, as in Rprop.
+
+    The precisions of a model are nearly independent of each other: some go to infinity at a steady rate,
+    others oscillate about their limits. So each has a step size of its own (M. Riedmiller, H. Braun, A
+    direct adaptive method for faster backpropagation learning: the RPROP algorithm, ICNN 1993).
+    """
+
+    change: Array
+    multiple: Array
+
+    @classmethod
+    def first(cls, change: Array) -> Self:
+        """Return the step of the plain update."""
+        return cls(change, np.ones_like(change))
+
+    def next(self, change: Array) -> RpropStep:
+        """Return the step after one more update: longer where the sign stays, else shorter."""
+        agreement = change * self.change
+        longer, shorter = np.minimum(1.3 * self.multiple, 2.0), np.maximum(0.5 * self.multiple, 0.7)
+        return RpropStep(
+            change, np.select([agreement > 0, agreement < 0], [longer, shorter], self.multiple)
+        )
+
+    def keep(self, index: Index) -> RpropStep:
+        """Return the step of these coordinates."""
+        return RpropStep(self.change[index], self.multiple[index])
+
+
+@dataclass(frozen=True)
+class VariationalState:
+    """The distributions ``q(w)`` and ``q(alpha)`` on the slices that are kept, and their bound."""
+
+    problem: Problem  # of the columns that are kept
+    full_grid: tuple[int, ...]  # before slices were pruned
+    kept: tuple[Index, ...]  # slices of each mode
+    precisions: Precisions
+    likelihood: Likelihood
+    ridge: Ridge
+    m: Array  # mean and
+    v: Array  # variance of the latent at the training rows
+    r: Array  # precision of the surrogate
+    expansion: Array  # log E[f^2] at which the surrogate was taken
+    objective: float
+    offset: float  # what pruning changed in the bound: bounds of two models are not comparable
+    rprop: RpropStep | None  # of the update that led here
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        full_grid: tuple[int, ...],
+        kept: tuple[Index, ...],
+        precisions: Precisions,
+        likelihood: Likelihood,
+        m: Array,
+        v: Array,
+        offset: float = 0.0,
+        rprop: RpropStep | None = None,
+    ) -> Self:
+        """Return ``q(w)``, eq. (14), with the surrogate likelihood of ``f ~ N(m, v)``."""
+        z, r = likelihood.surrogate(problem.y, m, v)
+        r, expansion = problem.weight * r, _log_second_moment(m, v)
+        variance = 1 / precisions.precision.ravel()
+        answer = ridge(problem.design, r, z, variance, intercept=problem.intercept)
+        m = problem.latent(answer.weights, answer.intercept)
+        v = answer.latent_variance(problem.design, r)
+        model = (problem, full_grid, kept, precisions, likelihood)
+        new = cls(*model, answer, m, v, r, expansion, 0.0, offset, rprop)
+        return replace(new, objective=new.bound() - offset)
+
+    def update(
+        self, precisions: Precisions, likelihood: Likelihood, v: Array, rprop: RpropStep | None = None
+    ) -> VariationalState:
+        """Return the state under other precisions, with the surrogate at the mean of this one."""
+        model = (self.problem, self.full_grid, self.kept, precisions, likelihood)
+        return VariationalState.of(*model, self.m, v, self.offset, rprop)
+
+    def keep(self, slices: tuple[Index, ...]) -> VariationalState:
+        """Return the state with these slices only; its bound continues from its last value."""
+        problem, kept = self.problem.keep(_places(slices, self.precisions.grid)), self.kept
+        rows = sum(self.precisions.grid) + np.arange(self.m.size)
+        positions = np.append(self.precisions.positions(slices), rows)
+        rprop = None if self.rprop is None else self.rprop.keep(positions)
+        kept = tuple(old[index] for old, index in zip(kept, slices, strict=True))
+        model = (problem, self.full_grid, kept, self.precisions.keep(slices), self.likelihood)
+        new = VariationalState.of(*model, self.m, self.v, rprop=rprop)
+        return replace(new, objective=self.objective, offset=new.objective - self.objective)
+
+    @property
+    def b(self) -> float:
+        """Mean of the intercept."""
+        return self.ridge.intercept
+
+    @property
+    def active(self) -> Index:
+        """Which of all weights are kept."""
+        return _places(self.kept, self.full_grid)
+
+    @cached_property
+    def w(self) -> Array:
+        """Mean of all weights, zero where a slice was pruned."""
+        w = np.zeros(prod(self.full_grid))
+        w[self.active] = self.ridge.weights
+        return w
+
+    @cached_property
+    def posterior(self) -> Ridge:
+        """Mean of ``q(w)``, and around it the likelihood's own curvature.
+
+        A bound on the likelihood is more curved than the likelihood, so ``q(w)`` is too narrow for
+        predictions. For Gaussian noise there is no difference.
+        """
+        problem = self.problem
+        _, slope, curvature = self.likelihood.evaluate(problem.y, self.m)
+        r = problem.weight * own_precision(slope, curvature)
+        if np.array_equal(r, self.r):
+            return self.ridge
+        variance = 1 / self.precisions.precision.ravel()
+        own = ridge(problem.design, r, self.m, variance, intercept=problem.intercept)
+        return replace(own, weights=self.ridge.weights, intercept=self.b)
+
+    @property
+    def mean(self) -> Array:
+        """Mean of the kept weights, on their grid."""
+        return self.ridge.weights.reshape(self.precisions.grid)
+
+    @cached_property
+    def well_determined(self) -> Array:
+        """How far the data determine each weight (MacKay's gamma), on the grid."""
+        return self.ridge.well_determined().reshape(self.precisions.grid)
+
+    @property
+    def second_moment(self) -> Array:
+        """``E[w^2]``, eq. (18) of [GRID]."""
+        return np.asarray(self.mean**2 + (1 - self.well_determined) / self.precisions.precision)
+
+    def relevance(self, mode: int) -> Array:
+        """Return the effective number of parameters in each slice of a mode."""
+        return over_slices(self.posterior.well_determined().reshape(self.precisions.grid), mode)
+
+    def bound(self) -> float:
+        r"""Return the evidence lower bound, eq. (13), and for the sum eq. (24), with all constants.
+
+        With :math:`A` the expected precisions, :math:`\sum A_k\Sigma_{kk} = \sum(1 - \gamma_k)` and
+        :math:`\log|\Sigma| = -\sum\log A_k - \log|I + DGD|`. The intercept has a flat prior of density
+        one, and given the weights the precision :math:`\sum r`.
+        """
+        precisions, problem, A = self.precisions, self.problem, self.precisions.precision
+        bound = float(problem.weight @ self.likelihood.bound(problem.y, self.m, self.v))
+        terms = precisions.log_precision - np.log(A) - A * self.mean**2
+        weights = float(terms.sum()) + self.ridge.n_well_determined
+        bound += 0.5 * weights - 0.5 * self.ridge.log_det - precisions.divergence()
+        if problem.intercept:
+            bound += 0.5 * float(1 + np.log(2 * np.pi) - np.log(self.r.sum()))
+        return bound
+
+
+def _places(slices: tuple[Index, ...], grid: tuple[int, ...]) -> Index:
+    """Return the flat indices of the weights in these slices of a grid."""
+    return np.ravel_multi_index(np.ix_(*slices), grid).ravel()
+
+
+@dataclass(eq=False, repr=False)
 class Variational(Component):
-    r"""Variational Bayes for weights whose precisions are shared by the slices of a grid [GRID]_.
+    r"""Variational Bayes for weights whose precisions are shared by the slices of a grid.
 
     Alternates :math:`q(w) = \mathcal N(\mu, \Sigma)` with
     :math:`\Sigma = (\mathrm{diag}\,A + \Phi^T R\Phi)^{-1}` and the gamma posteriors of the slices'
-    precisions; with one mode this is the variational relevance vector machine [BT00]_. The bound on the
-    evidence is exact and never drops.
+    precisions; with one mode, ``grid=None``, this is the variational relevance vector machine (C.
+    Bishop, M. Tipping, UAI 2000). The bound on the evidence is exact and never drops.
 
     ``solver="vb"`` is the papers' update. ``solver="fast"`` has the same fixed points: MacKay's form of
     the update with a step size for each precision (Rprop), accepted only if the bound does not drop.
-    Slices that the data do not determine are pruned.
-
-    Parameters
-    ----------
-    grid : tuple of int, default=None
-        Slices of each mode; ``None`` is one mode with a precision for each weight.
-    combine : {"product", "sum"}, default="product"
-        How the precisions of the slices make that of a weight, eqs. (2) and (5) of [GRID]_.
-    solver : {"fast", "vb"}, default="fast"
-    shape, rate : float, default=1e-12
-        Of the gamma hyper-prior; ``rate`` in units of one over the precision that the fit starts from,
-        so that the units of columns and targets do not matter.
-
-    References
-    ----------
-    .. [GRID] Bayesian logistic regression for classification of tabular data (gridRVM).
-    .. [BT00] C. Bishop, M. Tipping, Variational relevance vector machines, UAI 2000.
+    Slices that the data do not determine are pruned. ``shape`` and ``rate`` are those of the gamma
+    hyper-prior; ``rate`` is in units of one over the precision that the fit starts from, so that the
+    units of columns and targets do not matter.
     """
+
+    grid: tuple[int, ...] | None = None
+    combine: Combine = "product"
+    solver: Literal["fast", "vb"] = "fast"
+    shape: float = 1e-12
+    rate: float = 1e-12
 
     prunes = False  # the loop prunes single weights; here whole slices are pruned
 
     def rank_tol(self, n_columns: int) -> float:
         """Return the tolerance for a low-rank design: all columns are weighted through its factors."""
         return 1e-8
-
-    def __init__(
-        self,
-        grid: tuple[int, ...] | None = None,
-        combine: Combine = "product",
-        solver: Literal["fast", "vb"] = "fast",
-        shape: float = 1e-12,
-        rate: float = 1e-12,
-    ) -> None:
-        self.grid = grid
-        self.combine = combine
-        self.solver = solver
-        self.shape = shape
-        self.rate = rate
 
     def check(self) -> None:
         """Raise unless the settings make sense together."""
@@ -94,7 +247,7 @@ class Variational(Component):
         if len(grid) == 1 and not problem.kernels:
             precisions = precisions.with_log_means(np.log(own_precisions(problem, empty)))
         kept = tuple(np.arange(size) for size in grid)
-        v = 1 / np.maximum(empty.curvature, TINY)  # the prior's latent at that precision
+        v = 1 / np.maximum(empty.curvature, _TINY)  # the prior's latent at that precision
         return VariationalState.of(problem, grid, kept, precisions, empty.likelihood, empty.f, v)
 
     def step(self, problem: Problem, state: VariationalState) -> VariationalState:
@@ -142,8 +295,10 @@ def _fast_update(state: VariationalState) -> VariationalState:
     likelihood = refit_by_degrees(
         state.problem, state.likelihood, state.m, state.ridge.n_well_determined
     )
-    update = np.append(precisions.log_means, log_second_moment(state.m, state.v))
-    change, k = update - state.coordinates, precisions.log_means.size
+    # The unknowns of the iteration are the logarithms of the precisions and of E[f^2].
+    update = np.append(precisions.log_means, _log_second_moment(state.m, state.v))
+    change = update - np.append(state.precisions.log_means, state.expansion)
+    k = precisions.log_means.size
     if state.rprop is not None:
         rprop = state.rprop.next(change)
         target = update + (rprop.multiple - 1) * change
@@ -168,15 +323,11 @@ def _prune(state: VariationalState, min_share: float) -> VariationalState:
 
     Nothing is pruned while they hold less than the share ``min_share`` of the weights.
     """
-    precisions, modes = state.precisions, range(len(state.precisions.grid))
-    used = precisions.precision * state.mean**2
-    alive = []
-    for mode in modes:
+    used, alive = state.precisions.precision * state.mean**2, []
+    for mode in range(used.ndim):
         well_determined, shrinking = over_slices(state.well_determined, mode), over_slices(used, mode)
         alive.append((well_determined >= MIN_WELL_DETERMINED) | (shrinking > well_determined))
-    if all(part.all() for part in alive) or not all(part.any() for part in alive):
-        return state
-    left = prod(float(part.mean()) for part in alive)
-    if 1 - left < min_share:
+    pruned = 1 - prod(float(part.mean()) for part in alive)
+    if pruned == 0 or pruned < min_share or not all(part.any() for part in alive):
         return state
     return state.keep(tuple(np.flatnonzero(part) for part in alive))

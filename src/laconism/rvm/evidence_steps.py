@@ -1,4 +1,4 @@
-"""From the empty model up: columns are added while the evidence rises."""
+"""Steps that maximise the evidence: columns are added from the empty model up, pruned from all down."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Self
 import numpy as np
 
 from .._protocols import Array, Design, Index, Likelihood
-from ..laplace.mode import Mode, find_mode
-from ..linalg import Ridge, dissimilar
+from ..design import DenseDesign
+from ..laplace.mode import COMPARISON_NATS, Mode, find_mode
+from ..linalg import Ridge, dissimilar, ridge_dual
 from ..solvers import Problem
 from .maximize_precisions import maximize_precisions
+from .precisions import MAX_UPDATE_FACTOR, MIN_WELL_DETERMINED
 
 # Columns that one step may add together; half as many as are in the model if that is more. Adding
 # kernels one by one takes many steps; those that were not needed are deleted again.
 _BATCH_COLUMNS = 32
-# While columns are added and deleted, the evidence is maximised to within this; a smaller gain ends the
-# search.
-COARSE_NATS = 1e-2
-# Near the end it is maximised to within this.
+# Near the end the evidence is maximised to within this. Before, modes are only compared.
 _FINE_NATS = 1e-6
 # Columns of a small problem: both directions are tried, and Newton's method prunes early.
 FEW_COLUMNS = 300
@@ -38,11 +37,6 @@ class EvidenceState:
     compared: bool = False  # with the result of the other direction
 
     @property
-    def columns(self) -> Index:
-        """Which of all columns are in the model."""
-        return self.active
-
-    @property
     def likelihood(self) -> Likelihood:
         """The likelihood with its parameters as estimated."""
         return self.mode.likelihood
@@ -55,20 +49,13 @@ class EvidenceState:
     def sorted_by_column(self, problem: Problem) -> EvidenceState:
         """Return the same model with its columns in the order of the design's."""
         order, mode = np.argsort(self.active), self.mode
-        active = self.active[order]
-        part = problem.keep(active)
-        mode = find_mode(part, mode.alpha[order], mode.likelihood, mode.w[order], mode.b)
-        return replace(self, active=active, mode=mode)
+        part, alpha, w = problem.keep(self.active[order]), mode.alpha[order], mode.w[order]
+        mode = find_mode(part, alpha, mode.likelihood, w, mode.b)
+        return replace(self, active=self.active[order], mode=mode)
 
     @classmethod
     def of(
-        cls,
-        mode: Mode,
-        active: Index,
-        n_columns: int,
-        *,
-        refining: bool = True,
-        compared: bool = False,
+        cls, mode: Mode, active: Index, n_columns: int, *, refining: bool = True, compared: bool = False
     ) -> Self:
         """Return the state with these columns active."""
         w = np.zeros(n_columns)
@@ -89,12 +76,9 @@ def add_step(problem: Problem, state: EvidenceState) -> EvidenceState:
     gain, alpha, length = evidence_gains(mode, active, problem.design)
     gain[active] = 0.0
     chosen = _dissimilar(problem.design, mode.r, gain, length, max(_BATCH_COLUMNS, active.size // 2))
-    for size in (chosen.size, 1):  # all of them, or else only the best
-        some = chosen[:size]
-        if some.size:
+    for some in (chosen, chosen[:1]):  # all of them, or else only the best
+        if some.size and mode is state.mode:
             mode, active = _try_columns(problem, mode, active, some, alpha[some])
-        if mode is not state.mode:
-            break
     if mode.objective - state.objective <= 1.0:  # less than a nat: the end is near
         finer, left = reestimate(mode, active, tol=_FINE_NATS)
         if finer.objective >= state.objective:
@@ -130,7 +114,7 @@ def _dissimilar(design: Design, r: Array, gain: Array, length: Array, max_column
         product = np.abs(design.gram_rows(np.array([column]), r)[0])
         return np.asarray(product / np.maximum(length * length[column], np.finfo(float).tiny))
 
-    gain = np.where(gain > COARSE_NATS / _BATCH_COLUMNS, gain, 0.0)
+    gain = np.where(gain > COMPARISON_NATS / _BATCH_COLUMNS, gain, 0.0)
     return dissimilar(gain, cosines, max_columns, max_cosine=0.95)
 
 
@@ -138,15 +122,10 @@ def _try_columns(
     problem: Problem, mode: Mode, active: Index, columns: Index, alpha: Array
 ) -> tuple[Mode, Index]:
     """Return the model with these columns added, or as it was if the evidence is no greater."""
-    joined = np.append(active, columns)
-    new = find_mode(
-        problem.keep(joined),
-        np.append(mode.alpha, alpha),
-        mode.likelihood,
-        np.append(mode.w, np.zeros(columns.size)),
-        mode.b,
-    )
-    new, joined = reestimate(new, joined, tol=COARSE_NATS)
+    joined, w = np.append(active, columns), np.append(mode.w, np.zeros(columns.size))
+    part, precisions = problem.keep(joined), np.append(mode.alpha, alpha)
+    new = find_mode(part, precisions, mode.likelihood, w, mode.b)
+    new, joined = reestimate(new, joined, tol=COMPARISON_NATS)
     better = new.objective > mode.objective and not new.noise_unidentified
     return (new, joined) if better else (mode, active)
 
@@ -163,10 +142,77 @@ def reestimate(
         smaller = kept.size < mode.w.size
         new = find_mode(mode.problem.keep(kept), alpha, mode.refit(), mode.w[kept], mode.b)
         # The gain of the quadratic need not be one of the likelihood; a column worth less than
-        # COARSE_NATS is deleted all the same.
-        if new.objective <= mode.objective - smaller * COARSE_NATS:
+        # COMPARISON_NATS is deleted all the same.
+        if new.objective <= mode.objective - smaller * COMPARISON_NATS:
             break
         gain, mode, active = new.objective - mode.objective, new, active[kept]
         if not smaller and gain <= tol:
             break
     return mode, active
+
+
+def prune_step(problem: Problem, state: EvidenceState) -> EvidenceState:
+    """Return the state after a few updates of all precisions, or one step of the refinement."""
+    if state.refining:
+        return add_step(problem, state)
+    mode = state.mode
+    alpha, kept = _mackay_update(mode.alpha, mode.w, mode.well_determined)
+    alpha, kept, w = _more_updates(mode.ridge, alpha, kept, mode.w[kept])
+    left, active = problem.keep(state.active[kept]), state.active[kept]
+    # The next update changes the evidence by more than the last digits of the weights would.
+    new = find_mode(left, alpha, mode.refit(), w, mode.b, gain=COMPARISON_NATS)
+    # Newton's method takes over; a few columns cost it little, so there it does so earlier.
+    slow = new.objective - mode.objective < (10 if kept.size <= FEW_COLUMNS else 1) * COMPARISON_NATS
+    if slow:
+        new, active = _prune_by_newton(new, active)
+    return EvidenceState.of(new, active, problem.design.shape[1], refining=slow)
+
+
+def _mackay_update(alpha: Array, w: Array, well_determined: Array) -> tuple[Array, Index]:
+    r"""Return MacKay's :math:`\alpha = \gamma/w^2`, and which columns are kept."""
+    used = alpha * w**2
+    kept = np.flatnonzero((well_determined >= MIN_WELL_DETERMINED) | (used > well_determined))
+    with np.errstate(divide="ignore"):
+        growth = np.clip(well_determined[kept] / used[kept], 1 / MAX_UPDATE_FACTOR, MAX_UPDATE_FACTOR)
+    return alpha[kept] * growth, kept
+
+
+def _more_updates(
+    ridge: Ridge, alpha: Array, kept: Index, w: Array, max_updates: int = 7
+) -> tuple[Array, Index, Array]:
+    """Return precisions, columns and weights after more updates with the same approximate likelihood.
+
+    All products are those of the compressed problem, which has few rows. An update that gains more than
+    a nat ends them, since the curvature of the likelihood then changes too much.
+    """
+    if ridge.dual is None or ridge.target is None:
+        return alpha, kept, w
+    design: Design = DenseDesign((ridge.dual / ridge.root)[:, kept])
+    target = ridge.target
+    one, value = np.ones(design.height), _evidence(ridge, target)
+    for _ in range(max_updates):
+        if kept.size <= design.height:
+            break
+        answer = ridge_dual(design, one, target, 1 / alpha, intercept=False)
+        before, value = value, _evidence(answer, target)
+        if value - before > 1.0:
+            break
+        alpha, stay = _mackay_update(alpha, answer.weights, answer.well_determined())
+        design, kept, w = design.keep(stay), kept[stay], answer.weights[stay]
+    return alpha, kept, w
+
+
+def _evidence(ridge: Ridge, target: Array) -> float:
+    """Return the evidence of the precisions in the compressed problem, up to a constant."""
+    return -0.5 * (float(target @ ridge.factor.solve(target)) + ridge.log_det)
+
+
+def _prune_by_newton(mode: Mode, active: Index) -> tuple[Mode, Index]:
+    """Return the model with precisions maximised by Newton's method, which deletes columns.
+
+    Hundreds of highly correlated columns are near a local maximum of their own. Deleting most of them
+    may lower the evidence; the add steps that follow raise it again.
+    """
+    tol = COMPARISON_NATS / 100
+    alpha, kept = maximize_precisions(mode.quadratic(), mode.alpha, tol=tol, price=COMPARISON_NATS)
+    return find_mode(mode.problem.keep(kept), alpha, mode.likelihood, mode.w[kept], mode.b), active[kept]
