@@ -9,7 +9,9 @@ from sklearn.base import is_classifier
 
 from laconism import LaconicClassifier, LaconicRegressor
 from laconism.design import DenseDesign
+from laconism.flagship.kernel_family import ReferenceFeatures
 from laconism.flagship.projection import choose_columns
+from laconism.flagship.search import Choice
 from laconism.laplace.first_precision import first_precision
 from laconism.priors import Jeffreys
 from laconism.solvers import Problem
@@ -68,6 +70,10 @@ def nats(model, output=0):
     return np.array([point.nats for point in model.path_ if point.output == output])
 
 
+def sizes(model, output=0):
+    return [point.kernels for point in model.path_ if point.output == output]
+
+
 def loss(T, r, z, subset, intercept):
     """What the best weights on these columns miss, in nats."""
     A = T[:, list(subset)]
@@ -85,13 +91,19 @@ def columns_of(T, r, z, intercept=True, max_columns=20, enough=0.0):
     )
 
 
+def on_features(n_features, relative_precision, *, moments=False):
+    """Return the hyper-parameters of a dense reference on the features themselves."""
+    features = ReferenceFeatures(None, 1000, moments)
+    return Choice(features, 0.0, np.ones(n_features), relative_precision, [None])
+
+
 def root_mean_square(error):
     return float(np.sqrt(np.mean(error**2)))
 
 
 def kernel_matrix(model, X, C, scale=None):
-    """The kernel that the docstring promises: RBF on standardised features."""
-    scale = X.std(axis=0) if scale is None else scale
+    """The kernel that the docstring promises: RBF on standardised features with their weights."""
+    scale = (X.std(axis=0) if scale is None else scale) / np.sqrt(model.feature_scales_)
     return np.exp(-model.gamma_ * (((X / scale)[None, :, :] - (C / scale)[:, None, :]) ** 2).sum(axis=2))
 
 

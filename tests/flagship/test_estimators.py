@@ -14,14 +14,24 @@ from sklearn.datasets import (
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_score
 
-from flagship_cases import both, check_survives, columns_of, data, integrated, laplace, loss, nats, says
+from flagship_cases import (
+    both,
+    check_survives,
+    columns_of,
+    data,
+    integrated,
+    laplace,
+    loss,
+    nats,
+    on_features,
+    says,
+)
 from laconism import LaconicClassifier, LaconicRegressor
 from laconism.datasets import make_ripley, make_sinc
 from laconism.design import DenseDesign
-from laconism.flagship.dense_reference import fit_reference
-from laconism.flagship.path import default_max_columns
 from laconism.flagship.projection import Projection, ShrinkagePenalty, choose_columns
 from laconism.flagship.reference_features import FeatureMap
+from laconism.flagship.references import fit_reference
 from laconism.flagship.wide import shrinkage
 from laconism.kernels import RBF
 from laconism.likelihoods import Gaussian, Probit
@@ -80,14 +90,12 @@ def test_nats_of_classes_are_the_divergence_of_their_probabilities():
         np.testing.assert_allclose(lost, kl.mean(), rtol=1e-3, atol=1e-7)
 
 
-def test_classes_may_have_more_kernels_in_all():
+def test_the_limit_of_kernels_is_that_of_all_classes_together():
     X, y = three_classes(60)
     model = LaconicClassifier(max_kernels=4, tolerance=1e-9).fit(X, y)
     assert len(model.path_) == 5
     assert "max_kernels" in model.status_.message
     assert model.status_.message.startswith("4 kernels lose")  # of all classes, once
-    assert [default_max_columns(n, 1) for n in (60, 3000, 10**6)] == [64, 100, 200]
-    assert [default_max_columns(n, 3) for n in (60, 10**6)] == [200, 200]
 
 
 def wide(kind, n, p, seed):
@@ -186,7 +194,7 @@ def test_the_reference_knows_what_no_row_has_told(kind):
     coordinates = FeatureMap.of(X, weight)
     likelihood = Probit() if kind is LaconicClassifier else Gaussian(0.1, estimate=False)
     problem = Problem(DenseDesign(coordinates.columns(X)), targets, likelihood, Jeffreys(), weight, True)
-    reference = fit_reference(coordinates, problem, 0.3)
+    reference = fit_reference(coordinates, problem, on_features(40, 0.3))
     Z, Z_new = ((A - X.mean(axis=0)) / X.std(axis=0) for A in (X, new))
     x, covariance, _ = laplace(Z, targets, 1 / reference.weight_variance, likelihood)
     A = np.column_stack([Z_new, np.ones(6)])

@@ -7,10 +7,18 @@ import pytest
 
 from flagship_cases import data
 from laconism import LaconicClassifier, LaconicRegressor
+from laconism.flagship.candidate import Fits
+from laconism.flagship.candidates import candidates_for
 from laconism.flagship.fit import fit_laconic
-from laconism.flagship.paths import PathScore
+from laconism.flagship.rows import TrainingRows
+from laconism.flagship.rules import (
+    KERNEL_PRICE_NATS_PER_ROW,
+    MAX_TOLERANCE_NATS_PER_ROW,
+    SIZE_RULE,
+    default_tolerance,
+)
 from laconism.flagship.settings import Settings
-from laconism.flagship.sparse_prior import sparse_fits
+from laconism.flagship.sparse_prior import SPARSE_FITS
 from laconism.flagship.tasks import LabelProjection, ValueProjection, projection_task
 
 
@@ -20,7 +28,7 @@ def run(request):
     model = request.param()
     X, y = data(request.param)
     rows = model._fit_data(X, y, None)
-    return model, rows, fit_laconic(Settings.of(model), rows, sparse_fits)
+    return model, rows, fit_laconic(Settings.of(model), rows, SPARSE_FITS)
 
 
 def test_a_fit_writes_nothing_to_the_estimator(run):
@@ -30,46 +38,99 @@ def test_a_fit_writes_nothing_to_the_estimator(run):
     with pytest.raises(FrozenInstanceError):
         found.winner = None
     with pytest.raises(FrozenInstanceError):
-        found.winner.tolerance = 1.0
+        found.winner.size = 1.0
 
 
 def test_the_estimator_publishes_the_winner(run):
     model, _, found = run
     X, y = data(type(model))
     fitted = type(model)().fit(X, y)
-    assert fitted.tolerance_ == found.winner.tolerance
-    np.testing.assert_array_equal(fitted.reference_[0].m, found.winner.references[0].m)
+    assert fitted.tolerance_ == found.tolerance == default_tolerance(len(y))
+    np.testing.assert_array_equal(fitted.reference_[0].m, found.winner.fitted.references[0].m)
     assert [point.kernels for point in fitted.path_] == [
-        index.size for path in found.winner.paths for index in path.columns
+        index.size for path in found.paths for index in path.columns
     ]
-
-
-def test_a_score_writes_nothing(run):
-    _, rows, found = run
-    winner, task = found.winner, projection_task(rows)
-    score = PathScore(task, rows.targets, rows.weight, winner.tolerance, winner.price)
-    before = [vars(path).copy() for path in winner.paths]
-    np.testing.assert_array_equal(score.log_density(winner.paths), score.log_density(winner.paths))
-    assert all(vars(path).keys() == was.keys() for path, was in zip(winner.paths, before, strict=True))
-    assert all(
-        vars(path)[name] is value
-        for path, was in zip(winner.paths, before, strict=True)
-        for name, value in was.items()
+    ours, theirs = (
+        [trial._replace(seconds=0.0) for trial in trials] for trials in (fitted.candidates_, found.trials)
     )
+    np.testing.assert_equal(ours, theirs)
+
+
+def test_a_candidate_is_scored_by_its_left_out_latents(run):
+    """Less about one nat over all rows for each number that was fitted to those rows."""
+    _, rows, found = run
+    winner, y = found.winner, rows.targets[0]
+    charge = winner.fitted.references[0].left_out_log_density(y) - winner.log_density
+    np.testing.assert_allclose(charge, charge[0], atol=1e-12)
+    cross_fitted = winner.candidate.name == "feature weights"
+    searched = 0 if cross_fitted else 2  # width and precision
+    assert charge.sum() == pytest.approx(searched + winner.fitted.rows.task.n_calibrated)
+    (won,) = (trial for trial in found.trials if trial.won)
+    assert won.log_density == pytest.approx(winner.log_density.mean())
 
 
 def test_the_task_follows_from_the_targets(run):
     model, rows, _ = run
     labels = isinstance(model, LaconicClassifier)
-    assert projection_task(rows) == (
-        LabelProjection(rows.X.shape[1], 1) if labels else ValueProjection()
-    )
+    assert projection_task(rows) == (LabelProjection(1) if labels else ValueProjection())
+
+
+def names(model, shape):
+    """Return the candidates of a model for rows of some shape."""
+    X = np.random.default_rng(0).normal(size=shape)
+    y = X[:, 0] > 0 if isinstance(model, LaconicClassifier) else X[:, 0]
+    data = model._fit_data(X, y, None)
+    rows, _ = TrainingRows.of(data, projection_task(data), intercept=True)
+    return [each.name for each in candidates_for(Fits(rows, Settings.of(model), SPARSE_FITS))]
+
+
+SPARSE = ["sparse features", "less sparse features"]
+KERNELS = ["rbf kernel", "squashed features", "feature weights"]
 
 
 @pytest.mark.parametrize(
-    ("shape", "kernels"),
-    [((1000, 3), ["rbf"]), ((60, 40), ["rbf", None]), ((40, 60), [None, "rbf"])],
+    ("shape", "candidates"),
+    [
+        ((300, 3), KERNELS),
+        ((60, 40), [*KERNELS, "40 features", *SPARSE]),
+        ((40, 60), ["60 features", *SPARSE, *KERNELS[:2]]),
+        ((40, 300), ["64 features", "256 features", "300 features", *SPARSE, *KERNELS[:2]]),
+        ((700, 300), KERNELS),
+    ],
 )
-def test_candidates_depend_on_the_shape_of_the_data(shape, kernels):
-    assert Settings.of(LaconicClassifier()).kernels(*shape) == kernels
-    assert Settings.of(LaconicClassifier("poly")).kernels(*shape) == ["poly"]
+def test_candidates_depend_on_the_shape_of_the_data(shape, candidates):
+    assert names(LaconicClassifier(), shape) == candidates
+
+
+def test_candidates_depend_on_the_settings():
+    assert names(LaconicClassifier("poly"), (60, 40)) == ["poly kernel", *KERNELS[1:]]
+    assert names(LaconicClassifier(None), (60, 40)) == ["40 features", *SPARSE]
+    assert names(LaconicClassifier(None), (300, 3)) == ["features"]
+    assert names(LaconicClassifier(None, max_kernels=5), (60, 40)) == ["features", *SPARSE]
+    assert names(LaconicClassifier(None, tolerance=0.1), (60, 40)) == ["features", *SPARSE]
+    assert names(LaconicClassifier(weigh_features=False), (300, 3)) == KERNELS[:2]
+    assert names(LaconicClassifier(gamma=0.1), (60, 40)) == KERNELS
+    regressors = {
+        "auto": ["rbf kernel", "matern kernel", "feature weights"],
+        "rbf": ["rbf kernel", "feature weights"],
+        "matern": ["matern kernel", "feature weights"],
+    }
+    for kernel, candidates in regressors.items():
+        assert names(LaconicRegressor(kernel), (300, 3)) == candidates
+    assert names(LaconicRegressor(max_rank=200), (300, 3)) == regressors["rbf"]
+    assert names(LaconicRegressor(likelihood="auto"), (300, 3))[-1] == "student noise"
+
+
+def test_the_tolerance_is_half_a_nat_over_all_rows_with_a_limit():
+    assert SIZE_RULE.nats == 0.5
+    assert default_tolerance(1000.0) == 0.5 / 1000
+    assert default_tolerance(10.0) == MAX_TOLERANCE_NATS_PER_ROW == 0.004
+
+
+def test_kernels_have_a_price_where_the_tolerance_is_not_given(run):
+    model, _, found = run
+    X, y = data(type(model))
+    assert found.price == KERNEL_PRICE_NATS_PER_ROW
+    for other in (type(model)(tolerance=0.01), type(model)(None)):
+        rows = other._fit_data(X, y, None)
+        assert fit_laconic(Settings.of(other), rows, SPARSE_FITS).price == 0

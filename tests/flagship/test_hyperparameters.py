@@ -15,14 +15,17 @@ from laconism.flagship import path as _path
 from laconism.flagship import projection, references
 from laconism.flagship.ard import ARDEvidence
 from laconism.flagship.kernel_family import KernelFamily, ReferenceFeatures, weighted_quartiles
-from laconism.flagship.search import HyperparameterSearch, search_rows
+from laconism.flagship.rows import MAX_SEARCH_ROWS, TrainingRows
+from laconism.flagship.search import HyperparameterSearch
+from laconism.flagship.tasks import ValueProjection
 from laconism.likelihoods import Gaussian
 
 
 def searching(X, y, weight, intercept, theta):
     family = KernelFamily.of("rbf", 3, 1.0, None, X, weight)
     features = ReferenceFeatures(family, 1000)
-    return HyperparameterSearch(features, True, X, [y], weight, Gaussian(), intercept, theta)
+    rows = TrainingRows(X, weight, [y], Gaussian(), ValueProjection(), intercept, True)
+    return HyperparameterSearch(features, rows, theta, [None])
 
 
 def test_weights_of_features_are_judged_by_the_evidence():
@@ -71,19 +74,25 @@ def test_features_that_say_nothing_weigh_nothing(seed):
     np.testing.assert_allclose(model.feature_scales_.mean(), 1.0)
 
 
+def rows_of(X):
+    n = len(X)
+    return TrainingRows(X, np.ones(n), [np.arange(float(n))], Gaussian(), ValueProjection(), True, True)
+
+
 def test_a_search_on_few_rows_has_them_all():
-    for rows in search_rows(np.random.default_rng(0).normal(size=(300, 3)), 1):
-        assert set(rows) == set(range(300))
+    rows = rows_of(np.random.default_rng(0).normal(size=(300, 3)))
+    assert rows.searched() is rows
+    assert rows.refined() is None
+    assert rows_of(np.random.default_rng(0).normal(size=(1000, 3))).refined() is None
 
 
-def test_a_search_ends_with_more_rows_and_takes_fewer_for_many_classes():
+def test_a_search_ends_with_more_rows_in_whatever_order():
     X = np.random.default_rng(0).normal(size=(20_000, 3))
-    few, more = search_rows(X, 1)
-    assert few.size < more.size < len(X)
-    fewer, less = search_rows(X, 24)
-    assert fewer.size < few.size < less.size < more.size
+    few, more = rows_of(X).searched(), rows_of(X).refined()
+    assert few.weight.size == MAX_SEARCH_ROWS < more.weight.size < len(X)
+    np.testing.assert_array_equal(few.X, X[few.targets[0].astype(int)])
     order = np.random.default_rng(1).permutation(len(X))
-    assert (order[search_rows(X[order], 1)[0]] == few).all()
+    assert set(order[rows_of(X[order]).searched().targets[0].astype(int)]) == set(few.targets[0])
 
 
 @pytest.mark.slow

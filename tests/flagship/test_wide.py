@@ -1,21 +1,23 @@
 """Features that outnumber rows and all count: more of them are kept than are chosen one by one."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from flagship_cases import on_features
 from laconism import LaconicClassifier, LaconicRegressor
 from laconism.cli.inspect import _sizes
 from laconism.design import DenseDesign
-from laconism.flagship.dense_reference import fit_reference
 from laconism.flagship.projection import Projection
-from laconism.flagship.reference_features import FeatureMap
-from laconism.flagship.wide_projection import WideProjection, left_out_by_size, shrinkage_penalty
+from laconism.flagship.references import fit_references
+from laconism.flagship.rows import TrainingRows
+from laconism.flagship.tasks import ValueProjection
+from laconism.flagship.wide_projection import LossWeights, WideProjection, left_out_by_size
 from laconism.inspection import ProjectionDisplay
-from laconism.judging.folds import tenths
+from laconism.judging.folds import N_FOLDS, balanced_folds
 from laconism.likelihoods import Gaussian, Probit
-from laconism.priors import Jeffreys
-from laconism.solvers import Problem
 
 
 def weak(n=50, p=600, shift=0.2, seed=0):
@@ -53,7 +55,7 @@ def test_what_all_features_say_is_said_by_many(many):
     assert model.n_relevant_ > 64
     assert log_loss(model, X, y) < reference + 0.02
     assert log_loss(model.with_kernels(64), X, y) > reference + 0.1
-    said = model._paths[0].with_selected(0).message(64, "features", 0.002, 0.0)
+    said = replace(model._paths[0], selected=64).message(64, "features", 0.002, 0.0)
     assert said.startswith("64 features lose")
     assert said.endswith("Cross-validation does not clearly prefer more features.")
 
@@ -116,38 +118,33 @@ def test_error_bars_of_many_features_hold():
 
 
 def ready(intercept=True):
+    """Return references on 60 features of 25 rows, the weights of their loss, and a projection."""
     X, y, _, _ = sums(n=25, p=60, seed=1)
-    X, weight = X - X.mean(axis=0), np.ones(25)
-    coordinates = FeatureMap.of(X, weight)
-    problem = Problem(
-        DenseDesign(coordinates.columns(X)),
-        y,
-        Gaussian(),
-        Jeffreys(),
-        weight,
-        intercept,
-        leave_whole_rows=True,
+    X, task = X - X.mean(axis=0), ValueProjection()
+    rows = TrainingRows(X, np.ones(25), [y], Gaussian(), task, intercept, leave_whole_rows=True)
+    fitted = fit_references(on_features(60, 0.1), rows, max_rank=1000, n_jobs=None)
+    loss = LossWeights.of(task, fitted.references, fitted.problems[0], 60)
+    m = fitted.references[0].m
+    wide = WideProjection.of(
+        DenseDesign(X), loss.precisions[0], m, loss.penalty, loss.part, intercept=intercept
     )
-    reference = fit_reference(coordinates, problem, 0.1)
-    r = np.full(25, 0.2)
-    penalty, part = shrinkage_penalty(reference, problem, r, 60, labels=False)
-    crowd = WideProjection.of(DenseDesign(X), r, reference.m, penalty, part, intercept=intercept)
-    return X, problem, reference, r, penalty, part, crowd
+    return X, fitted, loss, wide
 
 
 @pytest.mark.parametrize("size", [3, 40])
 def test_a_projection_through_rows_is_one_through_columns(size):
-    X, problem, reference, r, penalty, part, crowd = ready()
-    ((index, w),) = crowd.grow(np.arange(0), [size])
-    found = crowd.onto(index, w, reference.posterior, problem.design, (1 - part) * r, 10.0)
+    X, fitted, loss, wide = ready()
+    reference, problem, part = fitted.references[0], fitted.problems[0], loss.part
+    ((index, w),) = wide.grow(np.arange(0), [size])
+    found = wide.onto(index, w, reference.posterior, problem.design, loss.seen[0], 10.0)
     expected = Projection.of(
         X[:, index],
-        (1 - part) * r,
+        loss.seen[0],
         reference.m,
         problem.design,
         reference.posterior,
         intercept=True,
-        penalty=penalty.on_columns(index),
+        penalty=loss.penalty.on_columns(index),
     ).onto(np.arange(size))
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(found.intercept, expected.intercept, rtol=1e-8)
@@ -158,10 +155,10 @@ def test_a_projection_through_rows_is_one_through_columns(size):
 
 
 def test_all_features_say_what_the_dense_model_says():
-    _, _, _, _, penalty, _, crowd = ready()
-    ((index, w),) = crowd.grow(np.arange(0), [60])
+    _, _, loss, wide = ready()
+    ((index, w),) = wide.grow(np.arange(0), [60])
     np.testing.assert_array_equal(np.sort(index), np.arange(60))
-    np.testing.assert_allclose(w, penalty.weights[index], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(w, loss.penalty.weights[index], rtol=1e-6, atol=1e-9)
 
 
 def test_a_feature_that_does_not_vary_is_not_taken():
@@ -174,11 +171,11 @@ def test_a_feature_that_does_not_vary_is_not_taken():
 
 @pytest.mark.parametrize("intercept", [True, False])
 def test_rows_are_left_out_for_good(intercept):
-    X, problem, reference, r, penalty, part, _ = ready(intercept)
-    left = left_out_by_size(reference, problem, DenseDesign(X), r, penalty, part, [5, 60])
-    Z = problem.design.matrix
+    X, fitted, _, _ = ready(intercept)
+    reference, problem = fitted.references[0], fitted.problems[0]
+    left = left_out_by_size(reference, problem, fitted, [5, 60])
     scaled = reference.feature_map.standardise(X)
-    for out in tenths(Z, problem.y):
+    for out in balanced_folds(X, problem.y, N_FOLDS):
         stay = np.setdiff1d(np.arange(25), out)
         K = reference.weight_variance * scaled @ scaled.T
         S = np.linalg.inv(K[np.ix_(stay, stay)] + reference.likelihood.variance * np.eye(stay.size))

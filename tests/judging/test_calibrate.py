@@ -5,13 +5,13 @@ import pytest
 
 from laconism.judging.calibrate import (
     fit_coupling,
-    fit_mean_scale,
+    fit_scale_and_shift,
     has_rare_class,
     match_class_frequency,
     maximum_within,
     press_noise,
 )
-from laconism.likelihoods import Gaussian, Probit
+from laconism.likelihoods import Gaussian, Logistic, Probit
 from laconism.model.multiclass import couple
 
 
@@ -56,18 +56,52 @@ def test_a_maximum_stays_within_its_bounds(peak, expected):
     assert maximum_within(lambda at: peak - at, 0.0, 2.0) == pytest.approx(expected)
 
 
-def test_the_best_scale_of_means_is_the_best_of_many():
+@pytest.mark.parametrize("likelihood", [Probit(), Logistic()], ids=str)
+@pytest.mark.parametrize("free_intercept", [True, False])
+def test_scale_and_shift_are_the_best_of_many(likelihood, free_intercept):
     rng = np.random.default_rng(0)
-    f = rng.normal(size=300)
-    y, m, v = np.where(2 * f + rng.normal(size=300) > 0, 1.0, -1.0), f, np.full(300, 0.1)
+    b = -0.4 if free_intercept else 0.0
+    m, v = b + rng.normal(size=300), rng.uniform(0.05, 0.5, size=300)
+    y = np.where(2 * (m - b) + 0.3 + rng.normal(size=300) > 0, 1.0, -1.0)
     weight = rng.uniform(0.5, 2.0, 300)
+    deviation = 0.5 * np.sqrt(1 + np.average(v, weights=weight))
 
-    def nats(s):
-        return weight @ Probit().predictive(y, s * m, v) - 0.5 * (np.log(s) / 0.3) ** 2
+    def nats(s, shift):
+        moved = shift - (1 - s) * b  # of the intercept
+        away = (np.log(s) / 0.3) ** 2 + (moved / deviation) ** 2
+        return weight @ likelihood.predictive(y, s * m + shift, v) - 0.5 * away
 
-    best = fit_mean_scale(y, m, v, weight, Probit())
-    assert best > 1.2
-    assert nats(best) >= max(nats(s) for s in np.geomspace(0.5, 4.0, 200)) - 1e-6
+    s, shift = fit_scale_and_shift(y, m, v, weight, likelihood, b, free_intercept=free_intercept)
+    assert s > 1.2
+    shifts = shift + np.array([-0.5, -0.03, 0.0, 0.03, 0.5]) if free_intercept else [0.0]
+    assert (shift != 0) == free_intercept
+    best = max(nats(scale, at) for scale in s * np.geomspace(0.5, 2.0, 13) for at in shifts)
+    assert nats(s, shift) >= best - 1e-6
+
+
+def test_few_rows_hardly_scale_or_shift():
+    s, shift = fit_scale_and_shift(
+        np.ones(1), np.zeros(1), np.ones(1), np.full(1, 1e-3), Probit(), 0.0, free_intercept=True
+    )
+    assert abs(s - 1) < 1e-3
+    assert abs(shift) < 1e-2
+
+
+@pytest.mark.parametrize("likelihood", [Probit(), Logistic()], ids=str)
+def test_classes_may_be_swapped_and_a_weight_is_a_repetition(likelihood):
+    rng = np.random.default_rng(1)
+    m, v = rng.normal(size=40), rng.uniform(size=40)
+    y, times = np.where(m + rng.normal(size=40) > 0, 1.0, -1.0), rng.integers(1, 4, size=40)
+    found = [
+        fit_scale_and_shift(*rows, likelihood, b, free_intercept=True)
+        for rows, b in (
+            ((y, m, v, times.astype(float)), 0.3),
+            ((-y, -m, v, times.astype(float)), -0.3),
+            ((*(np.repeat(each, times) for each in (y, m, v)), np.ones(times.sum())), 0.3),
+        )
+    ]
+    np.testing.assert_allclose(found[1], np.array(found[0]) * [1, -1], rtol=1e-6)
+    np.testing.assert_allclose(found[2], found[0], rtol=1e-6)
 
 
 def test_a_rare_class_is_expected_as_often_as_it_occurs():

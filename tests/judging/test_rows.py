@@ -1,10 +1,11 @@
-"""Orders of rows and folds that do not depend on the order in which rows are given."""
+"""Orders of rows and folds that depend neither on the order of rows and columns nor on units."""
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from laconism.judging.folds import tenths
-from laconism.judging.rows import canonical_order, evenly_spaced, groups_by_target, order_by_distance
+from laconism.judging.folds import balanced_folds
+from laconism.judging.rows import canonical_order, evenly_spaced, row_keys
 
 
 @pytest.fixture
@@ -14,12 +15,40 @@ def shuffled():
     return X, y, rng.permutation(40)
 
 
-def test_orders_are_those_of_shuffled_rows(shuffled):
+@pytest.mark.parametrize("n_targets", [0, 1, 2])
+def test_the_order_of_shuffled_rows_is_the_same(shuffled, n_targets):
     X, y, order = shuffled
-    codes = y.astype(int)
-    np.testing.assert_array_equal(X[canonical_order(X)], X[order][canonical_order(X[order])])
-    ours, theirs = order_by_distance(X, codes), order_by_distance(X[order], codes[order])
-    np.testing.assert_array_equal(X[ours], X[order][theirs])
+    targets = [y, np.sin(X[:, 0])][:n_targets]
+    ours = canonical_order(X, *targets)
+    theirs = canonical_order(X[order], *(target[order] for target in targets))
+    np.testing.assert_array_equal(np.sort(ours), np.arange(40))
+    np.testing.assert_array_equal(ours, order[theirs])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_columns_may_be_permuted_and_in_other_units(shuffled, sparse):
+    X, y, _ = shuffled
+    Z = X[:, [2, 0, 1]] * [1e-6, -1.0, 1e6]
+    X, Z = (csr_array(X), csr_array(Z)) if sparse else (X, Z + [1.0, -20.0, 3e6])
+    np.testing.assert_array_equal(canonical_order(Z, y), canonical_order(X, y))
+    for one, other in zip(row_keys(X), row_keys(Z), strict=True):
+        np.testing.assert_allclose(other, one, atol=1e-8)
+
+
+def test_rows_are_sorted_by_the_first_target_then_by_distance(shuffled):
+    X, y, _ = shuffled
+    order = canonical_order(X, y)
+    assert (np.diff(y[order]) >= 0).all()
+    distance = (((X - X.mean(axis=0)) / X.std(axis=0)) ** 2).sum(axis=1)[order]
+    for label in (0, 1):
+        assert (np.diff(distance[y[order] == label]) >= 0).all()
+
+
+def test_constant_features_have_no_effect(shuffled):
+    X, y, _ = shuffled
+    more = np.column_stack([np.full(40, 7.0), X])
+    np.testing.assert_array_equal(canonical_order(more, y), canonical_order(X, y))
+    assert all(np.isfinite(key).all() for key in row_keys(np.ones((5, 2))))
 
 
 def test_evenly_spaced_rows_keep_both_ends():
@@ -30,15 +59,36 @@ def test_evenly_spaced_rows_keep_both_ends():
     assert evenly_spaced(order, 1000).size == 100
 
 
-def test_tenths_leave_out_every_row_once_and_duplicates_together(shuffled):
-    X, y, _ = shuffled
-    X, y = np.vstack([X, X[:7]]), np.append(y, y[:7])
-    folds = list(tenths(X, y))
-    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(47))
-    of = np.empty(47, dtype=int)
+def folds_of(X, y, n_folds=10):
+    """Return the fold of each row; each is left out once."""
+    folds = balanced_folds(X, y, n_folds)
+    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(y.size))
+    of = np.empty(y.size, dtype=int)
     for number, out in enumerate(folds):
         of[out] = number
+    return of
+
+
+def test_folds_leave_out_every_row_once_and_duplicates_together(shuffled):
+    X, y, _ = shuffled
+    of = folds_of(np.vstack([X, X[:7]]), np.append(y, y[:7]))
     np.testing.assert_array_equal(of[40:], of[:7])
-    group = groups_by_target(X, y)
-    assert group.max() + 1 == 40
-    assert not list(tenths(np.ones((5, 2)), np.ones(5)))  # all rows are one
+
+
+def test_folds_have_similar_targets(shuffled):
+    X, y, _ = shuffled
+    counts = np.bincount(folds_of(X, y, 5), weights=y)
+    assert np.ptp(counts) <= 1
+    means = np.bincount(folds_of(X, X[:, 0], 5), weights=X[:, 0]) / 8
+    assert np.ptp(means) < 0.5 * X[:, 0].std()
+
+
+def test_folds_do_not_depend_on_the_order_of_rows_and_columns(shuffled):
+    X, y, order = shuffled
+    of = folds_of(X, y)
+    np.testing.assert_array_equal(folds_of(X[order][:, ::-1], y[order]), of[order])
+
+
+def test_there_are_no_more_folds_than_rows():
+    assert len(balanced_folds(np.arange(6.0)[:, None], np.arange(6.0), 10)) == 6
+    assert len(balanced_folds(np.ones((5, 2)), np.ones(5), 10)) == 5  # too few different rows

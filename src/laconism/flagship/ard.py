@@ -22,6 +22,8 @@ _MIN_WEIGHT = 1e-4
 _MAX_WEIGHT = 1e4
 # Bound of the signal-to-noise ratio, in powers of ten.
 _MAX_LOG10_RATIO = 6.0
+# An iteration that gains less of the objective is the last.
+_RELATIVE_GAIN = 1e-5
 # Further iterations gain less than the search of the width that follows.
 _MAX_ITERATIONS = 50
 # Weights are rounded to this fraction of a power of two, so that rounding errors do not move them.
@@ -110,7 +112,12 @@ def evidence_feature_weights(search: Any, point: GridPoint, start: Array) -> Arr
     ends = [(np.log(_MIN_WEIGHT), np.log(_MAX_WEIGHT))] * int(varies.sum())
     ends.append((-_MAX_LOG10_RATIO * np.log(10), _MAX_LOG10_RATIO * np.log(10)))
     end = minimize(
-        loss, first, jac=True, method="L-BFGS-B", bounds=ends, options={"maxiter": _MAX_ITERATIONS}
+        loss,
+        first,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=ends,
+        options={"maxiter": _MAX_ITERATIONS, "ftol": _RELATIVE_GAIN},
     )
     theta = np.zeros(start.size)
     found = end.x[:-1]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from .._protocols import Array
+from ..judging.price import AKAIKE_NATS
 from .score_grid import FIRST_POINT, GridPoint
 
 if TYPE_CHECKING:
@@ -49,10 +50,23 @@ class FittedCandidate:
     max_columns: int | None = None  # of features, by cross-validation
 
     @classmethod
-    def of(cls, candidate: Candidate, fitted: FittedReferences, size: float, **more: Any) -> Self:
-        """Calibrate references and score their left-out latents."""
+    def of(
+        cls,
+        candidate: Candidate,
+        fitted: FittedReferences,
+        size: float,
+        n_hyperparameters: int = 0,
+        **more: Any,
+    ) -> Self:
+        """Calibrate references and score their left-out latents.
+
+        Hyper-parameters that were fitted to the rows that they are scored on make the score too
+        optimistic, by about one nat each over all rows (Akaike). So does the calibration.
+        """
         fitted = fitted.calibrated()
-        return cls(candidate, fitted, fitted.left_out_log_density(), size, **more)
+        rows = fitted.rows
+        optimism = AKAIKE_NATS * (n_hyperparameters + rows.task.n_calibrated) / rows.total
+        return cls(candidate, fitted, fitted.left_out_log_density() - optimism, size, **more)
 
 
 class Candidate(Protocol):

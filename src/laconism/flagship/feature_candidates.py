@@ -27,9 +27,10 @@ class DenseFeatures:
     def fit(self, fits: Fits, champion: FittedCandidate | None) -> FittedCandidate:
         """Fit the dense reference; the features of each size are chosen again without each fold."""
         if self.size is None:
-            return FittedCandidate.of(self, fit_features(fits.rows, fits.settings), fits.rows.X.shape[1])
-        fitted = fits.once(_sized_features).at(self.size)
-        return FittedCandidate.of(self, fitted, self.size, max_columns=self.size)
+            fitted, size = fit_features(fits.rows, fits.settings), fits.rows.X.shape[1]
+        else:
+            fitted, size = fits.once(_sized_features).at(self.size), self.size
+        return FittedCandidate.of(self, fitted, size, n_hyperparameters=1, max_columns=self.size)
 
 
 @dataclass(frozen=True)

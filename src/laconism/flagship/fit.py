@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..judging.ablate import is_on
 from ..judging.compare import choose
 from .build_path import build_paths
 from .candidate import Fits
@@ -12,7 +13,7 @@ from .candidates import candidates_for
 from .heavy_tails import has_heavy_tails
 from .kernel_candidates import fit_on_all_rows
 from .rows import TrainingRows
-from .rules import FAMILY_RULE, SIZE_RULE
+from .rules import FAMILY_RULE, KERNEL_PRICE_NATS_PER_ROW, default_tolerance
 from .tasks import projection_task
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Published:
     trials: list[Trial]
     paths: list[Path]
     tolerance: float  # nats per row
+    price: float  # of a kernel within the tolerance, nats per row
     coupling: float  # of several classes
     kept: Index  # the rows that remain when duplicates are merged
     note: str  # for status_
@@ -62,6 +64,8 @@ def fit_laconic(
         winner = fit_on_all_rows(winner, Fits(rows, settings))
     references = winner.fitted.references
     coupling = rows.task.couple(references, rows.targets, rows.weight)
-    tolerance = settings.tolerance or SIZE_RULE.nats / rows.total
+    tolerance = settings.tolerance or default_tolerance(rows.total)
+    kernels = settings.tolerance is None and not winner.fitted.on_features and is_on("kernel_price")
+    price = KERNEL_PRICE_NATS_PER_ROW if kernels else 0.0
     paths = build_paths(winner, coupling, tolerance, settings.max_columns, settings.n_jobs)
-    return Published(winner, trials, paths, tolerance, coupling, kept, note)
+    return Published(winner, trials, paths, tolerance, price, coupling, kept, note)

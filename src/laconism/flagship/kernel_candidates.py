@@ -115,7 +115,8 @@ def _fit_kernel(
     point = search.coordinate_ascent(start)
     fitted = _references(fits, search, point)
     size = fitted.built.basis.n_columns
-    return FittedCandidate.of(candidate, fitted, size, search=search, point=point)
+    searched = 2 if search.widths else 1  # width and precision
+    return FittedCandidate.of(candidate, fitted, size, searched, search=search, point=point)
 
 
 def _references(fits: Fits, search: HyperparameterSearch, point: GridPoint) -> FittedReferences:

@@ -64,7 +64,7 @@ class Path:
     variance_powers: Array | None = None  # of each step, see PriorResidualVariance
     selected: int | None = None  # the step that cross-validation selects, of features
 
-    def message(self, step: int, kind: str, tolerance: float) -> str:
+    def message(self, step: int, kind: str, tolerance: float, price: float) -> str:
         """Return a message on the loss of a step, and what to do if it exceeds the tolerance."""
         lost, count = self.nats[step], self.columns[step].size
         who = f"{count} {kind} lose" if count != 1 else f"1 {kind.removesuffix('s')} loses"
@@ -72,7 +72,7 @@ class Path:
             f"{who} {lost:.2g} nats per observation relative to the reference "
             f"(tolerance {tolerance:.2g})."
         )
-        if lost <= tolerance or self.select(tolerance) != step:  # a user chose another size
+        if lost <= tolerance or self.select(tolerance, price) != step:  # a user chose another size
             return text
         if self.selected is not None:
             return text + f" Cross-validation does not clearly prefer more {kind}."
@@ -101,14 +101,17 @@ class Path:
         columns = [np.searchsorted(used, index) for index in self.columns]
         return replace(self, references=[], columns=columns)
 
-    def select(self, tolerance: float) -> int:
+    def select(self, tolerance: float, price: float = 0.0) -> int:
         """Return the step of the smallest model within the tolerance, or of the best if none is.
 
-        It is at most the step that cross-validation selects.
+        With a price, columns are added while each gains at least that many nats per row. The step is at
+        most the one that cross-validation selects.
         """
-        end = self.nats.size if self.selected is None else self.selected + 1
-        within = np.flatnonzero(self.nats[:end] <= tolerance)
-        return int(within[0]) if within.size else int(np.argmin(self.nats[:end]))
+        nats = self.nats if self.selected is None else self.nats[: self.selected + 1]
+        within = np.flatnonzero(nats <= tolerance)
+        first = int(within[0]) if within.size else int(np.argmin(nats))
+        sizes = np.array([index.size for index in self.columns[first : nats.size]])
+        return first + int(np.argmin(nats[first:] + price * sizes)) if price else first
 
     def far_variance(self, step: int, basis: Any) -> PriorResidualVariance | None:
         """Return the variance that the model of a step adds far from its kernels, if any."""

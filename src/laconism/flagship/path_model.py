@@ -32,7 +32,7 @@ class PathModel(KernelModel):
         """Publish the winner of a fit that began at this time."""
         winner = found.winner
         self._rows = self._rows[found.kept]
-        self.tolerance_ = found.tolerance
+        self.tolerance_, self._price = found.tolerance, found.price
         self.candidates_ = found.trials
         if self._task.classifies:
             self.coupling_ = found.coupling
@@ -49,7 +49,7 @@ class PathModel(KernelModel):
             for output, path in enumerate(self._paths)
             for index, nats in zip(path.columns, path.nats, strict=True)
         ]
-        self._publish_steps([path.select(self.tolerance_) for path in self._paths])
+        self._publish_steps([path.select(self.tolerance_, self._price) for path in self._paths])
         if not self._task.classifies:
             self.noise_variance_ = float(self.likelihoods_[0].variance)
 
@@ -69,7 +69,7 @@ class PathModel(KernelModel):
         self._steps, fits = list(steps), []
         kind = "features" if self._on_features else "kernels"
         for number, (step, path) in enumerate(zip(steps, self._paths, strict=True)):
-            message = path.message(step, kind, self.tolerance_)
+            message = path.message(step, kind, self.tolerance_, self._price)
             history = [
                 Record(k + 1, -nats, path.columns[k].size, 0.0, number)
                 for k, nats in enumerate(path.nats)

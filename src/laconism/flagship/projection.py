@@ -20,6 +20,8 @@ _TIE_FRACTION = 1e-6
 # Added to a Gram matrix, relative to its diagonal, so that nearly equal columns can be inverted and
 # share their weight.
 _RELATIVE_JITTER = 1e-13
+# The inverse of a Gram matrix is downdated this many times.
+_DOWNDATES = 16
 # A problem is reduced to its products if it has more than this many rows per column, ...
 _TALL_ROWS_PER_COLUMN = 4
 # ... and this many more.
@@ -178,18 +180,28 @@ def _forward(
 
 
 def _backward(gram: Array, slope: Array, whole: float, chosen: Index) -> tuple[list[Index], list[float]]:
-    """Return the sets of backward elimination, and the loss of each."""
+    """Return the sets of backward elimination, and the loss of each.
+
+    The inverse is downdated when a column is removed, and computed anew from time to time, since
+    rounding errors add up.
+    """
     inside = np.arange(chosen.size)
-    path, lost = [], []
+    path: list[Index] = []
+    lost: list[float] = []
     while inside.size:
-        unit, factor = steadied(gram[np.ix_(inside, inside)], _RELATIVE_JITTER)
-        inverse = factor.solve(np.eye(inside.size))
+        if len(path) % _DOWNDATES == 0:
+            unit, factor = steadied(gram[np.ix_(inside, inside)], _RELATIVE_JITTER)
+            inverse = factor.solve(np.eye(inside.size))
         pull = unit[:, None] * slope[inside]
         weights = inverse @ pull
         path.append(chosen[inside])
         lost.append(whole - 0.5 * float((weights * pull).sum()))
         missed = (weights**2).sum(axis=1) / np.diag(inverse)
-        inside = np.delete(inside, int(np.argmin(missed)))
+        out = int(np.argmin(missed))
+        rest = np.delete(np.arange(inside.size), out)
+        inside, unit = inside[rest], unit[rest]
+        column = inverse[rest, out]
+        inverse = inverse[np.ix_(rest, rest)] - np.outer(column, column / inverse[out, out])
     return [*path, chosen[inside]][::-1], [*lost, whole][::-1]
 
 

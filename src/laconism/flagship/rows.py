@@ -40,7 +40,11 @@ class TrainingRows:
 
     @classmethod
     def of(cls, data: FitData, task: ProjectionTask, *, intercept: bool) -> tuple[Self, Index]:
-        """Merge duplicates and near duplicates that agree in their targets; return their indices too."""
+        """Merge duplicates and near duplicates that agree in their targets, and sort the rows.
+
+        Their indices are returned too. The order does not depend on the order in which rows and columns
+        are given, so no result does.
+        """
         kept = np.arange(data.X.shape[0])
         X, weight, targets = data.X, data.weight, data.targets
         merges = (merge_duplicates, merge_near_duplicates)
@@ -48,8 +52,11 @@ class TrainingRows:
             first, X, weight, targets, _ = merge(X, weight, targets)
             kept = kept[first]
         whole = leaves_whole_rows(X) and is_on("leave_whole_rows")
-        weight = task.row_weights(weight, leave_whole_rows=whole)
-        return cls(X, weight, targets, data.likelihood, task, intercept, whole), kept
+        if whole:  # duplicates with one target are no more evidence
+            weight = weight * min(1.0, weight.size / float(weight.sum()))
+        rows = cls(X, weight, targets, data.likelihood, task, intercept, whole)
+        order = canonical_order(X, *targets)
+        return rows.on(order), kept[order]
 
     @property
     def total(self) -> float:
@@ -76,10 +83,10 @@ class TrainingRows:
         return more if more.weight.size >= 2 * MAX_SEARCH_ROWS else None
 
     def _some(self, n_rows: int) -> Self:
-        """Return at most this many rows, whose choice does not depend on the order of the rows."""
+        """Return at most this many rows."""
         if self.weight.size <= n_rows:
             return self
-        return self.on(np.sort(evenly_spaced(canonical_order(self.X), n_rows)))
+        return self.on(evenly_spaced(np.arange(self.weight.size), n_rows))
 
     def problems(self, design: Design) -> list[Problem]:
         """Return the problem of each output on the columns of a design."""

@@ -41,9 +41,10 @@ class LabelProjection:
 
     n_outputs: int
 
-    def row_weights(self, weight: Array, *, leave_whole_rows: bool) -> Array:
-        """Return the weights of distinct rows."""
-        return weight
+    @property
+    def n_calibrated(self) -> int:
+        """The number of parameters that calibrate left-out rows: scale and shift, or the coupling."""
+        return 2 if self.n_outputs == 1 else 1
 
     def calibrate(self, reference: Reference, problem: Problem) -> Reference:
         """Return the reference with the mean scale (and shift) that fit left-out rows best."""
@@ -123,14 +124,7 @@ class LabelProjection:
 class ValueProjection:
     """Values with noise, on one latent."""
 
-    def row_weights(self, weight: Array, *, leave_whole_rows: bool) -> Array:
-        """Return the weights of distinct rows, which sum to no more than their number.
-
-        Duplicates with one value are no more evidence of little noise.
-        """
-        if not leave_whole_rows:
-            return weight
-        return np.asarray(weight * min(1.0, weight.size / float(weight.sum())))
+    n_calibrated = 1  # the noise, which was fitted to all rows
 
     def calibrate(self, reference: Reference, problem: Problem) -> Reference:
         """Return the reference as it is: the evidence has calibrated its noise."""

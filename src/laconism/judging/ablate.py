@@ -18,6 +18,7 @@ SWITCHES = {
     "features": "the features themselves as candidates beside kernels",
     "half_evidence": "half the evidence in the score of hyper-parameters",
     "heavy_tails": "the candidate with Student's noise",
+    "kernel_price": "kernels within the tolerance that gain their price",
     "leave_whole_rows": "all duplicates of a row are left out together",
     "matern": "the candidate with a Matern kernel",
     "moment_matching": "expectation propagation where features outnumber rows",
