@@ -30,10 +30,9 @@ def refit_selected(
 ) -> Solution:
     """Return the columns that are worth their price, refitted without the shrinkage of the search.
 
-    A prior that chooses among many columns shrinks every weight. The chosen ones are few and of similar
-    size, and one Gaussian for all of them, its width by the evidence, has less error (Stein). That is
-    done for targets, where the evidence is exact. For labels, where Laplace's approximation shrinks too
-    much if classes are nearly separable, the prior is bound to the number of kept columns instead.
+    Weights of targets get one Gaussian, its width by the evidence, which has less error (Stein). For
+    labels, whose evidence shrinks too much if classes are nearly separable, the prior is bound to the
+    number of kept columns.
     """
     settings: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "callback": callback}
     few = answer
