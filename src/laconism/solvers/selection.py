@@ -13,8 +13,8 @@ from scipy.optimize import minimize_scalar
 from .._protocols import Index, Prior
 from ..judging.compare import Rule
 from ..judging.price import prior_price
-from ..laplace.mode import COMPARISON_NATS
-from ..laplace.shared_precision import fit_shared
+from ..laplace.first_precision import own_precisions
+from ..laplace.mode import COMPARISON_NATS, find_mode
 from ..likelihoods import Binary
 from ..priors import GeneralizedGaussian
 from . import Problem, Solution, Solver, State, exchange, may_exchange, resume, solve
@@ -110,19 +110,21 @@ def _by_size(
 
 
 def _worth(problem: Problem, columns: Index) -> float:
-    """Return the log evidence of these columns, of one precision, less the prior's price of each.
+    """Return the log evidence of these columns, of one prior width, less the prior's price of each.
 
     The maximum of the likelihood, by which models of one size may be compared, favours sets of columns
     that separate the classes: their weights are infinite. The evidence integrates over the weights.
     """
-    part = problem.keep(columns)
-    mode = fit_shared(part, 1.0, gain=COMPARISON_NATS)
+    part, empty, w = problem.keep(columns), problem.empty(), np.zeros(columns.size)
+    alpha = own_precisions(part, empty)
+    mode = find_mode(part, alpha, empty.likelihood, w, empty.b, COMPARISON_NATS)
     if not columns.size:
         return mode.objective
 
     def loss(log_ratio: float) -> float:
         nonlocal mode
-        mode = fit_shared(part, math.exp(-log_ratio), mode, COMPARISON_NATS)
+        precision = math.exp(-log_ratio) * alpha
+        mode = find_mode(part, precision, empty.likelihood, mode.w, mode.b, COMPARISON_NATS)
         return -mode.objective
 
     low, high = (math.log(ratio) for ratio in _SIGNAL_TO_NOISE)
