@@ -9,7 +9,7 @@ import numpy as np
 from ..linalg import ridge
 from ..model.tasks import FitData
 from ..solvers.problem import floor_curvature
-from ..solvers.selection import log_subsets
+from ..solvers.wide_labels import log_subsets
 
 
 def log_evidence(model: Any, fit_data: FitData, prepared: Any) -> float:
