@@ -117,6 +117,26 @@ def test_the_support_of_a_classifier_is_recovered():
     assert wrong <= 0.5, counts
 
 
+@pytest.mark.parametrize("seed", [609, 629, 715])
+def test_features_that_are_worth_their_price_only_together_are_kept(seed):
+    """Of 20,000 features none of the five that matter is worth its price alone."""
+    rng = np.random.default_rng([seed, 100, 20_000, 20, 99])
+    X, signs = rng.normal(size=(100, 20_000)), rng.choice([-1, 1], size=5)
+    y = 2 * X[:, :5] @ signs + rng.normal(size=100) > 0
+    np.testing.assert_array_equal(SparseBayesClassifier().fit(X, y).relevance_, np.arange(5))
+    charged = Jeffreys().bind(20_000, kernel=False, labels=True)  # a number: one search, no comparison
+    assert SparseBayesClassifier(charged).fit(X, y).n_relevant_ == 0
+
+
+def test_random_labels_of_very_many_features_keep_next_to_nothing():
+    kept = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(100, 20_000)), rng.integers(0, 2, size=100)
+        kept.append(SparseBayesClassifier().fit(X, y).n_relevant_)
+    assert np.mean(kept) <= 1.0, kept
+
+
 # ---- nothing is there --------------------------------------------------------------------------
 
 
@@ -251,10 +271,11 @@ def test_labels_ask_less_of_a_feature():
     # Five true features of a thousand, one of which the universal threshold misses.
     X, y, coef = make_sparse_classification(151, 1000, 5, random_state=1142)
     fair = SparseBayesClassifier().fit(X[:150], y[:150])
-    strict = SparseBayesClassifier(Jeffreys("universal")).fit(X[:150], y[:150])
+    universal = Jeffreys("universal").bind(1000, kernel=False)  # a number: one search, no comparison
+    strict = SparseBayesClassifier(universal).fit(X[:150], y[:150])
     np.testing.assert_array_equal(fair.relevance_, np.flatnonzero(coef))
     assert strict.n_relevant_ == 4
-    assert Jeffreys().bind(1000, kernel=False) == Jeffreys("universal").bind(1000, kernel=False)
+    assert Jeffreys().bind(1000, kernel=False) == universal
 
 
 def test_features_that_repeat_each_other_are_told_apart():

@@ -56,9 +56,8 @@ class Mode:
     def noise_unidentified(self) -> bool:
         """Whether there are too many effective parameters for residuals to estimate the noise.
 
-        Kernels on all rows can interpolate the targets. With more than half as many effective
-        parameters as observations the evidence of less noise still rises while predictions get worse.
-        Labels have no noise.
+        With more than half as many as observations the evidence of less noise still rises while
+        predictions get worse.
         """
         free = self.ridge.n_well_determined + self.problem.intercept
         learns = self.problem.kernels and self.refit() is not self.likelihood

@@ -36,10 +36,9 @@ def fit_shared(
     :math:`\sigma^2 = (\|y - f\|^2 + \sigma^2\alpha\|w\|^2)/(n - 1)`. Noise with heavy tails alternates
     with the mode.
 
-    The search begins at ``near``, a mode of the same problem, or else at ``latent``, the latent of other
-    columns at the same rows. ``gain`` is the nats below which a step of Newton's method is the last, by
-    default rounding: such a mode is for comparing. ``products`` are :func:`row_products` of the design,
-    which make a step faster where columns are many. ``moments`` matches the moments of labels.
+    The search begins at ``near``, a mode of the same problem, or at ``latent``, the latent of other
+    columns. A step of Newton's method that gains less than ``gain`` nats is the last. ``products`` are
+    :func:`row_products` of the design, ``moments`` matches the moments of labels.
     """
     empty, columns = problem.empty(), problem.design.shape[1]
     alpha = np.full(columns, relative_precision * first_precision(problem, empty))

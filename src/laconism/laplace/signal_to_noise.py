@@ -42,9 +42,8 @@ def signal_to_noise(problem: Problem) -> tuple[Array, Array, Array]:
 def expected_noise(problem: Problem) -> float:
     """Return the mean of the noise variance under the evidence of a dense model.
 
-    With many columns the evidence is often largest for no noise at all, by a small margin. The mean
-    over all ratios, under a uniform prior, is more robust. It is at least a thousandth of the target's
-    variance.
+    With many columns the evidence is often largest for no noise at all, by a small margin; the mean is
+    more robust. It is at least a thousandth of the target's variance.
     """
     _, evidence, noise = signal_to_noise(problem)
     # At the first ratio nearly all variance is noise.

@@ -10,6 +10,7 @@
 - ``exchange``: kept kernels are exchanged for better ones.
 - ``intercept``: whether a kernel classifier needs an intercept.
 - ``selection``: solve, exchange and refit, for one prior and one problem.
+- ``wide_labels``: a second search for labels of fewer rows than features.
 - ``learnt_scale``: a prior whose scale is learnt with the weights.
 - ``refit_selected``: the selected columns are refitted without the shrinkage of the search.
 """

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from .._component import Component, is_name, is_number, require
+from .._component import Component
 from .._protocols import Array, Prior
 from .em import EM
 from .loop import rank_tolerance
@@ -16,20 +16,14 @@ from .problem import Problem, State
 class Accelerated(Component):
     r"""Extrapolate the steps of another solver; never accept a worse objective.
 
-    ``"squarem"`` [VR08]_ takes two steps, :math:`r` and then :math:`r + v`, and extrapolates to
+    SQUAREM [VR08]_ takes two steps, :math:`r` and then :math:`r + v`, and extrapolates to
     :math:`w - 2\alpha r + \alpha^2 v` with :math:`\alpha = -\|r\|/\|v\|`, followed by a step of the
-    solver itself. ``"overrelaxation"`` makes every step ``factor`` times as long.
-
-    Under a prior that is not convex the extrapolated point may lead to another optimum; under a convex
-    one the solution is the same.
+    solver itself. Under a prior that is not convex that may lead to another optimum.
 
     Parameters
     ----------
     solver : Solver, default=None
         What to accelerate; ``None`` is :class:`EM`.
-    scheme : {"squarem", "overrelaxation"}, default="squarem"
-    factor : float, default=1.8
-        Length of an over-relaxed step, in [1, 2).
 
     Examples
     --------
@@ -50,22 +44,11 @@ class Accelerated(Component):
        convergence of any EM algorithm, Scandinavian Journal of Statistics 35, 2008.
     """
 
-    def __init__(
-        self,
-        solver: Any = None,
-        scheme: Literal["squarem", "overrelaxation"] = "squarem",
-        factor: float = 1.8,
-    ) -> None:
+    def __init__(self, solver: Any = None) -> None:
         self.solver = solver
-        self.scheme = scheme
-        self.factor = factor
 
     def check(self) -> None:
-        """Raise unless the scheme is known, the factor in range and the solver valid."""
-        known = is_name(self.scheme, "squarem", "overrelaxation")
-        require(known, self, "scheme must be 'squarem' or 'overrelaxation'", self.scheme)
-        sensible = is_number(self.factor) and 1 <= self.factor < 2
-        require(sensible, self, "factor must lie in [1, 2)", self.factor)
+        """Raise unless the solver is valid."""
         self._inner.check()
 
     @property
@@ -99,24 +82,19 @@ class Accelerated(Component):
         """Return the state after a jump, or after the solver's own steps if those lead higher."""
         inner = self._inner
         first = inner.step(problem, state)
-        if self.scheme == "overrelaxation":
-            reached, jump = first, self.factor * _difference(first, state)
-        else:
-            reached = inner.step(problem, first)
-            r = _difference(first, state)
-            v = _difference(reached, first) - r
-            bend = float(np.linalg.norm(v))
-            if bend == 0:
-                return reached  # type: ignore[no-any-return]
-            alpha = min(-float(np.linalg.norm(r)) / bend, -1.0)
-            jump = -2 * alpha * r + alpha**2 * v
-        target = np.append(state.w, state.b) + jump
+        reached = inner.step(problem, first)
+        r = _difference(first, state)
+        v = _difference(reached, first) - r
+        bend = float(np.linalg.norm(v))
+        if bend == 0:
+            return reached  # type: ignore[no-any-return]
+        alpha = min(-float(np.linalg.norm(r)) / bend, -1.0)
+        target = np.append(state.w, state.b) - 2 * alpha * r + alpha**2 * v
         landed = problem.refit(target[:-1], float(target[-1]), reached.likelihood, state.offset)
         if not np.isfinite(landed.objective):
             return reached  # type: ignore[no-any-return]
-        if self.scheme == "squarem":
-            landed = inner.step(problem, landed)
-        return landed if landed.objective >= reached.objective else reached
+        landed = inner.step(problem, landed)
+        return landed if landed.objective >= reached.objective else reached  # type: ignore[no-any-return]
 
     def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
         """Return the solver's own sentence."""

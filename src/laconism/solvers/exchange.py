@@ -11,7 +11,7 @@ from .._protocols import Array, Index
 from ..judging.price import prior_price
 from ..linalg import remainder, solve_semidefinite
 from .loop import Callback, Solution, Solver, resume
-from .problem import Problem, State
+from .problem import Problem
 
 # The gain that the quadratic must promise for an exchange; the refitted model must have a tenth of it
 # (record 008).
@@ -35,8 +35,7 @@ class _Move(NamedTuple):
 class _Table:
     """The second-order expansion of the log-likelihood, between kept columns and candidates.
 
-    Its maximum on the kept columns, and after each exchange, follow from the inverse of their Gram
-    matrix: a Schur complement for the column that goes, another for the one that comes.
+    Maxima follow from Schur complements: one for the column that goes, one for the one that comes.
     """
 
     kept: Index  # positions among the candidates
@@ -149,10 +148,8 @@ def exchange(
 ) -> Solution:
     """Return a solution that no exchange of a kept column for another improves.
 
-    Under a prior that absorbs zeros the kept kernels keep their near duplicates out, even better ones.
-    Where the second-order expansion of the likelihood promises a gain, kernels are exchanged and the
-    weights refitted. Objectives of such a prior do not compare, so models are compared by their
-    log-likelihood less the price of their columns.
+    Under a prior that absorbs zeros the kept columns keep their near duplicates out, even better ones.
+    Where the second-order expansion of the likelihood promises a gain, it is made and refitted.
     """
     price = prior_price(full.prior)
     for _ in range(max_rounds):
@@ -168,7 +165,7 @@ def exchange(
         start = few.state(w, b, answer.state.likelihood)
         here = replace(answer, active=columns)
         new = resume(here, few, start, solver, max_iter=left, tol=tol)
-        gain = _worth(new.state, price) - _worth(answer.state, price)
+        gain = new.state.worth(price) - answer.state.worth(price)
         if not (new.status.converged and gain > _MIN_PROMISED_NATS / 10):
             break
         told, answer = len(answer.history), new
@@ -182,13 +179,7 @@ def exchange(
 def may_exchange(problem: Problem, answer: Solution, solver: Solver) -> bool:
     """Return whether kernels may be exchanged: near duplicates, an unbounded penalty, known noise.
 
-    A solver that follows a paper does not exchange. Noise that is learnt with the weights would change
-    with the columns, and log-likelihoods would not compare.
+    Noise that is learnt with the weights changes with the columns, and likelihoods would not compare.
     """
     known = answer.state.likelihood is problem.likelihood
     return problem.allows_exchange and known and getattr(solver, "exchanges", False)
-
-
-def _worth(state: State, price: float) -> float:
-    """Return the fit of a model less the price of its columns."""
-    return state.fit - price * np.count_nonzero(state.w)

@@ -18,8 +18,7 @@ from . import Newton, Problem, choose_solver, solve
 def needs_intercept_at_once(problem: Problem) -> bool:
     """Return whether an intercept alone gains more than its price, as with classes of unequal frequency.
 
-    Under a prior with a scale, kernels that also have to fit the class frequencies fit the classes
-    worse. Jeffreys' prior has no scale, and the intercept is decided after the fit.
+    Under Jeffreys' prior, which has no scale, the intercept is decided after the fit.
     """
     if isinstance(problem.prior, Jeffreys):
         return False
@@ -30,11 +29,8 @@ def needs_intercept_at_once(problem: Problem) -> bool:
 def needs_intercept(problem: Problem, kept: Index, w: Array, prior: Prior | None) -> bool:
     """Return whether an intercept gains more than its price, beside kernels chosen without one.
 
-    A latent of zero is even odds, so that labels need no intercept as targets do. It is one more column,
-    at the price of one. Its gain includes the price of kernels that are pruned when it is there.
-
-    ``prior`` is the one that the weights were found under; None where precisions were learnt instead,
-    and Jeffreys' prior takes its place.
+    It is one more column, at the price of one; its gain includes the price of kernels that it replaces.
+    ``prior`` is the one of the weights; None, where precisions were learnt, is Jeffreys'.
     """
     if not kept.size:
         return True
@@ -74,8 +70,7 @@ def _worth(problem: Problem, w: Array, price: float) -> float:
     start = problem.state(w, 0.0, problem.likelihood)
     # A step that overflows is halved.
     with np.errstate(over="ignore"):
-        state = solve(problem, Newton(), start=start).state
-    return state.fit - price * np.count_nonzero(state.w)
+        return solve(problem, Newton(), start=start).state.worth(price)
 
 
 def drop_needless_intercept(search: Callable[[Problem], Any], problem: Problem) -> Any:

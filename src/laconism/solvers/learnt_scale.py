@@ -115,10 +115,8 @@ class _ScaleSearch:
     def _scale_of_dense_model(self, answer: Solution) -> float | None:
         """Return the scale of the best dense model, if the sparse one has missed something.
 
-        For labels on smooth kernels only: the signal of very wide kernels is in their differences, with
-        large weights, and a scale that starts small may stay at the empty model. That is so if the
-        evidence of a dense model, which integrates over its weights, exceeds the maximum of the
-        likelihood of the sparse one.
+        For labels only: the signal of very wide kernels is in their differences, with large weights. It
+        is missed if the evidence of a dense model exceeds the likelihood of the sparse one.
         """
         problem, empty = self.problem, self.problem.empty()
         # A gain of half of the labels' entropy shows that the sparse model has missed nothing.
@@ -133,8 +131,7 @@ class _ScaleSearch:
     def _alternate(self, known: Start) -> Solution:
         """Alternate weights, effective number of parameters and scale until the scale converges.
 
-        The noise of a regression is held within a round and re-estimated between rounds from its degrees
-        of freedom; otherwise the noise of a dense model would shrink to zero.
+        Noise is re-estimated between rounds, by its degrees of freedom: it would shrink to zero.
         """
         problem, rule, tol, unit = self.problem, self.rule, self.tol, self.unit.level
         history = RoundHistory(self.callback)
@@ -260,9 +257,8 @@ def _dense_start(problem: Problem) -> tuple[State | None, float]:
 def _dense_mode(problem: Problem) -> Mode | None:
     """Return the mode of largest evidence under one precision for all weights.
 
-    The candidates are the peaks of the evidence of labels taken as targets, compared by their true
-    likelihood. Labels without noise may have no useful peak; where none is better than the empty model,
-    a few ratios in between are tried as well.
+    The candidates are the peaks of the evidence of labels taken as targets; where none is better than
+    the empty model, a few ratios in between.
     """
     empty, (ratios, evidence, _) = problem.empty(), signal_to_noise(problem)
     peaks = 1 + np.flatnonzero((evidence[1:-1] > evidence[:-2]) & (evidence[1:-1] > evidence[2:]))

@@ -71,8 +71,7 @@ class Solver(Protocol):
 def rank_tolerance(solver: Solver, prior: Prior, default: float = 1e-12) -> float:
     """Return the relative error that the factors of a kernel matrix may have for this solver.
 
-    A solver may have a method ``rank_tol(prior)``; the default is small enough for one that weighs all
-    kernels in every iteration, as EM does.
+    A solver may have a method ``rank_tol(prior)``; the default suits one that weighs all kernels, as EM.
     """
     known = getattr(solver, "rank_tol", None)
     return default if known is None else float(known(prior))
@@ -95,9 +94,8 @@ def solve(
 ) -> Solution:
     """Step until the solver is done; prune negligible weights, and revive those pruned wrongly.
 
-    A callback that returns ``True`` stops the fit after that iteration. ``before`` is the number of
-    earlier iterations that the message counts as well. The defaults of ``max_iter`` and ``tol``, in nats
-    per observation, are for fits that are only compared.
+    A callback that returns ``True`` stops the fit. ``before`` is the number of earlier iterations that
+    the message counts too. Defaults are for fits that are only compared; ``tol`` is in nats per row.
     """
     full, active = problem, np.arange(problem.design.shape[1])
     state = solver.init(problem) if start is None else start
@@ -245,8 +243,7 @@ def _best_excluded(full: Problem, active: Index, state: State, checked: int = 10
     """Return the excluded column of largest gain, if that exceeds its price, under an unbounded penalty.
 
     Such a prior never brings back what a start has left out, such as features whose effects cancel. The
-    price is the prior's own, below which the column would be pruned again, or that of the extended BIC
-    where it is higher. On many rows the start has had every column.
+    price is the prior's or that of the extended BIC, whichever is higher.
     """
     n, p = float(full.weight.sum()), full.design.shape[1]
     if active.size == p or full.many_rows or not full.penalty_unbounded:

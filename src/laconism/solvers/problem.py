@@ -171,10 +171,7 @@ class Problem:
         return Metric(state.curvature, gram - total * np.outer(centre, centre), centre, 1 / total)
 
     def reuse_metric(self, metric: Metric, new: State) -> State:
-        """Return the new state with an earlier metric, unless the curvature has changed too much.
-
-        The gradient stays exact, so the solution is the same, and no Gram matrix is computed.
-        """
+        """Return the new state with an earlier metric, unless the curvature has changed too much."""
         change = new.curvature - metric.curvature
         if np.abs(change, out=change).mean() > MAX_CURVATURE_CHANGE * metric.curvature.mean():
             return new
@@ -189,8 +186,7 @@ class Problem:
     def curvature(self, state: State) -> Array:
         """Return minus the second derivative of the log-likelihood along each weight.
 
-        A free intercept is eliminated. The inverse square root is the standard error of the weight in a
-        model of that column alone.
+        A free intercept is eliminated.
         """
         r = self.weight * state.curvature
         diagonal = self.design.square_rmatvec(r)
@@ -273,6 +269,10 @@ class State:
     # The change of the objective by pruning: an improper prior has no level, and with this one the
     # objective of an ascent method never falls.
     offset: float
+
+    def worth(self, price: float) -> float:
+        """Return the log-likelihood less the price of each column: penalties do not compare supports."""
+        return self.fit - price * int(np.count_nonzero(self.w))
 
 
 def objective_converged(problem: Problem, old: State, new: State, tol: float) -> str | None:

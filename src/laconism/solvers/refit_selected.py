@@ -30,10 +30,9 @@ def refit_selected(
 ) -> Solution:
     """Return the columns that are worth their price, refitted without the shrinkage of the search.
 
-    A prior that chooses among many columns shrinks every weight. The chosen ones are few and of similar
-    size, and one Gaussian for all of them, its width by the evidence, has less error (Stein). That is
-    done for targets, where the evidence is exact. For labels, where Laplace's approximation shrinks too
-    much if classes are nearly separable, the prior is bound to the number of kept columns instead.
+    Weights of targets get one Gaussian, its width by the evidence, which has less error (Stein). For
+    labels, whose evidence shrinks too much if classes are nearly separable, the prior is bound to the
+    number of kept columns.
     """
     settings: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "callback": callback}
     few = answer
@@ -66,18 +65,26 @@ def drop_unpaid(answer: Solution, n_candidates: int) -> tuple[Solution, _Free]:
     here = answer
     while True:
         free = _Free.of(here.problem, here.state)
-        least = int(np.argmin(free.evidence))
-        price = selection_price(free.evidence, least, n_candidates)
+        price = selection_price(free.evidence, free.weakest, n_candidates)
         if here.active.size == 1:
             return here, free
-        less = free.without(least)
-        if free.best.fit - less.fit >= price:
+        less = _drop_weakest(here, free)
+        if free.best.fit - less.state.fit >= price:
             return here, free
-        left = np.delete(np.arange(here.active.size), least)
-        problem = here.problem.keep(left)
-        state = problem.state(less.w[left], less.b, less.likelihood)
-        state = replace(state, objective=answer.state.objective)  # the objective of the search continues
-        here = replace(here, active=here.active[left], problem=problem, state=state)
+        # The objective of the search continues.
+        here = replace(less, state=replace(less.state, objective=answer.state.objective))
+
+
+def drop_weakest(answer: Solution) -> Solution:
+    """Return the solution without the column of the smallest t-value, the other weights adapted."""
+    return _drop_weakest(answer, _Free.of(answer.problem, answer.state))
+
+
+def _drop_weakest(answer: Solution, free: _Free) -> Solution:
+    less, left = free.without(free.weakest), np.delete(np.arange(answer.active.size), free.weakest)
+    problem = answer.problem.keep(left)
+    state = problem.state(less.w[left], less.b, less.likelihood)
+    return replace(answer, active=answer.active[left], problem=problem, state=state)
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,11 @@ class _Free:
     def best(self) -> State:
         """The state at these weights."""
         return self.problem.refit(self.w, self.b, self.state.likelihood)
+
+    @property
+    def weakest(self) -> int:
+        """The column of the smallest t-value."""
+        return int(np.argmin(self.evidence))
 
     def without(self, column: int) -> State:
         """Return the state with one weight at zero, the others adapted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from .._protocols import Prior
@@ -9,6 +10,7 @@ from ..priors import GeneralizedGaussian
 from . import Problem, Solution, Solver, exchange, may_exchange, solve
 from .learnt_scale import Start, learn_scale
 from .refit_selected import refit_selected
+from .wide_labels import has_wide_labels, more_evident
 
 
 def select_columns(
@@ -21,12 +23,17 @@ def select_columns(
     """
     if isinstance(unbound, GeneralizedGaussian) and unbound.learns:
         return learn_scale(problem, solver, unbound, start, max_iter=max_iter, **settings)
-    solution = solve(problem, solver, start=start.state, max_iter=max_iter, **settings)
+    n_columns, charges = problem.design.shape[1], unbound.charges(kernel=problem.kernels)
+    wide = charges and has_wide_labels(problem, solver) and start.state is None
+    first = solver.init(problem) if wide else start.state
+    solution = solve(problem, solver, start=first, max_iter=max_iter, **settings)
     if may_exchange(problem, solution, solver):
         solution = exchange(problem, solution, solver, max_iter=max_iter, **settings)
     left = max_iter - len(solution.history)
-    charged = unbound.charges(kernel=problem.kernels) and solution.active.size
-    if not charged or not solution.status.converged or left <= 0:
+    if wide and first is not None and solution.status.converged and left > 0:
+        free = replace(problem, prior=unbound.bind(1, kernel=problem.kernels, labels=True))
+        solution = more_evident(problem, solution, free, first, solver, max_iter=left, **settings)
+        left = max_iter - len(solution.history)
+    if not (charges and solution.active.size and solution.status.converged and left > 0):
         return solution
-    n_columns = problem.design.shape[1]
     return refit_selected(solution, unbound, n_columns, solver, max_iter=left, **settings)

@@ -67,9 +67,8 @@ def _start_tol(problem: Problem, rough: bool = False) -> float:
 def smooth_start(problem: Problem) -> State:
     """Return the maximum of the likelihood, under a nearly flat prior.
 
-    Of many rows a subset determines the weights to a few standard errors, and the curvature to a few
-    per cent. A Newton step with that curvature and the gradient of all rows follows, and the metric is
-    reused by the steps after it.
+    Of many rows a subset determines the weights to a few standard errors and the curvature to a few per
+    cent; a Newton step with that curvature and the gradient of all rows follows.
     """
     n, p = problem.design.shape
     wanted = max(_MIN_SUBSET_ROWS, _MIN_SUBSET_ROWS_PER_COLUMN * p)
@@ -94,9 +93,8 @@ def smooth_start(problem: Problem) -> State:
 def _nearly_separable(problem: Problem, part: Problem, empty: State, found: State) -> bool:
     """Return whether the curvature at the maximum understates the gain, so that all would be pruned.
 
-    Where classes are nearly separable the curvature of all rows is nearly zero, standard errors are
-    large and no weight seems to differ from zero (Hauck and Donner). That is so where the quadratic
-    gain is below the price of the columns and below half of the true gain.
+    Standard errors are then large and no weight seems to differ from zero (Hauck and Donner): the
+    quadratic gain is below the price of the columns and below half of the true gain.
     """
     weight = part.weight * found.curvature
     level = weight @ found.f / max(weight.sum(), np.finfo(float).tiny) if part.intercept else 0.0
@@ -124,8 +122,7 @@ def _flat_prior(problem: Problem, curvature: Array, width: float = 100.0) -> Pro
 def _scale_metric(problem: Problem, part: Problem, found: State, state: State) -> Metric:
     """Return the metric of a subset of the rows, scaled to all of them.
 
-    One factor for all columns, so that collinear columns stay collinear; a column that is zero in the
-    subset is taken to be orthogonal to the others.
+    A column that is zero in the subset is taken to be orthogonal to the others.
     """
     metric = part.metric(found) if found.metric is None else found.metric
     factor = float(problem.weight.sum() / part.weight.sum())
@@ -139,8 +136,7 @@ def _scale_metric(problem: Problem, part: Problem, found: State, state: State) -
 def _curvature_about_mean(problem: Problem, state: State) -> Array:
     """Return the curvature along each weight about the mean of its column.
 
-    A wide kernel is nearly constant and matters by its variation, with or without a free intercept. A
-    constant column counts by its mean, or not at all beside an intercept.
+    A wide kernel matters by its variation; a constant column by its mean, if there is no intercept.
     """
     if not problem.kernels:
         return problem.curvature(state)
@@ -152,37 +148,32 @@ def _curvature_about_mean(problem: Problem, state: State) -> Array:
 def best_start(problem: Problem, solver: Solver) -> State:
     """Return the lasso start that leads to the best model of its size.
 
-    A prior that absorbs zeros has many optima, whose objectives do not compare. Models are compared by
-    their log-likelihood less Jeffreys' price of each kernel.
+    A prior that absorbs zeros has many optima, whose objectives do not compare.
     """
     if problem.empty().likelihood is not problem.likelihood:
         return l1_start(problem)  # a regression has one good start
-    found, start = [], None
-    for rate in _KERNEL_RATES:  # each lasso starts from the last
-        start = l1_start(problem, rate, start)
-        answer = solve(problem, solver, start=start)
-        found.append((answer.state.fit - JEFFREYS_NATS * answer.active.size, start))
-    return max(found, key=lambda pair: pair[0])[1]
+    first = l1_start(problem, _KERNEL_RATES[0])
+    starts = [first, l1_start(problem, _KERNEL_RATES[1], first)]
+    return max(starts, key=lambda start: _worth(problem, solver, start, JEFFREYS_NATS))
 
 
 def better_start(problem: Problem, solver: Solver) -> State:
     """Return the lasso start or the maximum of the likelihood, whichever leads to the better model.
 
     Where features are strongly correlated, as the wavelengths of a spectrum, the signal is in
-    differences of features, which a lasso does not find. Models are compared by their log-likelihood
-    less the prior's price of each feature.
+    differences of features, which a lasso does not find.
     """
-    price = prior_price(problem.prior)
-
-    def worth(start: State) -> float:
-        answer = solve(problem, solver, start=start)
-        return answer.state.fit - price * answer.active.size
-
-    lasso = l1_start(problem)
+    lasso, price = l1_start(problem), prior_price(problem.prior)
     if problem.empty().likelihood is problem.likelihood:
         return lasso  # labels, or targets of known noise
     full = smooth_start(problem)
-    return full if _REPLACES_LASSO.prefers_total(worth(full) - worth(lasso)) else lasso
+    gain = _worth(problem, solver, full, price) - _worth(problem, solver, lasso, price)
+    return full if _REPLACES_LASSO.prefers_total(gain) else lasso
+
+
+def _worth(problem: Problem, solver: Solver, start: State, price: float) -> float:
+    """Return the log-likelihood of the model that a start leads to, less the price of its columns."""
+    return solve(problem, solver, start=start).state.worth(price)
 
 
 def l1_start(

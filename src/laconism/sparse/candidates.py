@@ -102,13 +102,7 @@ def larger_scales(chosen: SparseCandidate, model: Any) -> list[SparseCandidate]:
 
 
 def width_grid(X: Any, n_widths: int = _N_WIDTHS) -> list[float]:
-    """Return values of a kernel's ``gamma = 1 / (2 h**2)`` from the distances between distinct rows.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d)
-    n_widths : int, default=6
-    """
+    """Return values of a kernel's ``gamma = 1 / (2 h**2)`` from the distances between distinct rows."""
     rows = X[distinct_rows(X)[0]]
     rows = rows[:: max(1, rows.shape[0] // _MAX_ROWS_FOR_DISTANCES)]
     distances = euclidean_distances(rows)[np.triu_indices(rows.shape[0], 1)]

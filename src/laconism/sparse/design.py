@@ -21,15 +21,7 @@ class PreparedDesign(NamedTuple):
 
 
 def prepare_design(model: Any, data: FitData, tol: float | None = None) -> PreparedDesign:
-    """Return the design of a model on validated rows.
-
-    Parameters
-    ----------
-    model : SparseBayesBase
-    data : FitData
-    tol : float, optional
-        The fraction of a kernel matrix that its factors may miss; by default that of the solver.
-    """
+    """Return the design of a model; its factors may miss the fraction ``tol`` of a kernel matrix."""
     basis = _make_basis(model, data)
     n_columns = basis.n_columns
     if tol is None:

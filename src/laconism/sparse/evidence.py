@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
 
 from ..linalg import ridge
 from ..model.tasks import FitData
 from ..solvers.problem import floor_curvature
+from ..solvers.wide_labels import log_subsets
 
 
 def log_evidence(model: Any, fit_data: FitData, prepared: Any) -> float:
@@ -39,7 +39,7 @@ def log_evidence(model: Any, fit_data: FitData, prepared: Any) -> float:
         variance = prior.variance(w**2)
         solution = ridge(design, r, f, variance, intercept=free)
         p, k = prepared.n_columns, w.size
-        n_subsets = gammaln(p + 1) - gammaln(k + 1) - gammaln(p - k + 1) if k <= p else 0.0
+        n_subsets = log_subsets(p, k) if k <= p else 0.0
         volume = 0.5 * (k * np.log(2 * np.pi) + np.sum(np.log(variance)) - solution.log_det)
         total += float(fit_data.weight @ log_p + prior.log_density(w) + volume - n_subsets)
     return total
