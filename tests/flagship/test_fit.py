@@ -51,7 +51,8 @@ def test_the_estimator_publishes_the_winner(run):
         index.size for path in found.paths for index in path.columns
     ]
     ours, theirs = (
-        [trial._replace(seconds=0.0) for trial in trials] for trials in (fitted.candidates_, found.trials)
+        [trial._replace(seconds=0.0) for trial in trials]
+        for trials in (fitted.candidates_, found.trials)
     )
     np.testing.assert_equal(ours, theirs)
 

@@ -17,7 +17,7 @@ from laconism.flagship.ard import ARDEvidence
 from laconism.flagship.kernel_family import KernelFamily, ReferenceFeatures, weighted_quartiles
 from laconism.flagship.rows import MAX_SEARCH_ROWS, TrainingRows
 from laconism.flagship.search import HyperparameterSearch
-from laconism.flagship.tasks import ValueProjection
+from laconism.flagship.tasks import ValueProjection, projection_task
 from laconism.likelihoods import Gaussian
 
 
@@ -74,25 +74,61 @@ def test_features_that_say_nothing_weigh_nothing(seed):
     np.testing.assert_allclose(model.feature_scales_.mean(), 1.0)
 
 
-def rows_of(X):
-    n = len(X)
-    return TrainingRows(X, np.ones(n), [np.arange(float(n))], Gaussian(), ValueProjection(), True, True)
+def training_rows(kind, X, y, weight=None):
+    """Return the rows of a fit, and their places among those that are given."""
+    found = kind()._fit_data(X, y, weight)
+    return TrainingRows.of(found, projection_task(found), intercept=True)
 
 
 def test_a_search_on_few_rows_has_them_all():
-    rows = rows_of(np.random.default_rng(0).normal(size=(300, 3)))
+    X = np.random.default_rng(0).normal(size=(1000, 3))
+    rows, _ = training_rows(LaconicRegressor, X[:300], X[:300, 0])
     assert rows.searched() is rows
     assert rows.refined() is None
-    assert rows_of(np.random.default_rng(0).normal(size=(1000, 3))).refined() is None
+    assert training_rows(LaconicRegressor, X, X[:, 0])[0].refined() is None  # hardly more
 
 
-def test_a_search_ends_with_more_rows_in_whatever_order():
-    X = np.random.default_rng(0).normal(size=(20_000, 3))
-    few, more = rows_of(X).searched(), rows_of(X).refined()
+@both
+def test_a_search_ends_with_more_rows_in_whatever_order(kind):
+    X = np.random.default_rng(0).normal(size=(5000, 3))
+    y = X[:, 0] > 0 if kind is LaconicClassifier else X[:, 0]
+    rows, _ = training_rows(kind, X, y)
+    few, more = rows.searched(), rows.refined()
     assert few.weight.size == MAX_SEARCH_ROWS < more.weight.size < len(X)
-    np.testing.assert_array_equal(few.X, X[few.targets[0].astype(int)])
     order = np.random.default_rng(1).permutation(len(X))
-    assert set(order[rows_of(X[order]).searched().targets[0].astype(int)]) == set(few.targets[0])
+    again, _ = training_rows(kind, X[order], y[order])
+    np.testing.assert_array_equal(again.searched().X, few.X)
+    np.testing.assert_array_equal(again.refined().X, more.X)
+    # The targets that are searched are like all of them.
+    assert abs(few.targets[0].mean() - rows.targets[0].mean()) < 0.05
+
+
+@both
+def test_the_order_of_the_rows_of_a_fit_does_not_depend_on_the_order_given(kind):
+    X, y = data(kind, 60)
+    rows, kept = training_rows(kind, X, y)
+    np.testing.assert_array_equal(rows.X, X[kept])
+    targets = 2.0 * y - 1 if kind is LaconicClassifier else y
+    np.testing.assert_array_equal(rows.targets[0], targets[kept])
+    order = np.random.default_rng(1).permutation(60)
+    again, places = training_rows(kind, X[order][:, ::-1], y[order])
+    np.testing.assert_array_equal(order[places], kept)
+    np.testing.assert_array_equal(again.X, rows.X[:, ::-1])
+
+
+@both
+def test_duplicates_with_one_target_are_no_more_evidence(kind):
+    X, y = data(kind, 60)
+    for times, expected in ((2.0, 1.0), (0.5, 0.5)):
+        rows, _ = training_rows(kind, X, y, np.full(60, times))
+        np.testing.assert_allclose(rows.weight, expected)
+    rows, _ = training_rows(kind, np.tile(X, (3, 1)), np.tile(y, 3))
+    np.testing.assert_allclose(rows.weight, np.ones(60))
+    # Equal rows with different targets are few rows, each observed many times.
+    y = np.concatenate([y, 1 - y])
+    np.testing.assert_allclose(
+        training_rows(kind, np.tile(X, (2, 1)), y, np.full(120, 2.0))[0].weight, 2
+    )
 
 
 @pytest.mark.slow

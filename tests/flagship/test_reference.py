@@ -15,7 +15,6 @@ from flagship_cases import alpha_of, both, data, fitted, kernel_matrix, laplace
 from laconism import LaconicClassifier, LaconicRegressor
 from laconism.design import DenseDesign
 from laconism.flagship.rows import leaves_whole_rows
-from laconism.flagship.tasks import ValueProjection
 from laconism.judging.duplicates import merge_near_duplicates
 from laconism.judging.left_out import leave_one_out
 from laconism.laplace.mode import find_mode
@@ -362,10 +361,3 @@ def test_copies_of_rows_do_not_make_a_regressor_believe_in_no_noise(weight):
     np.testing.assert_allclose(again.predict(X), once.predict(X), rtol=1e-6, atol=1e-6)
     low, high = again.predict_interval(X[100:])
     assert np.mean((low < y[100:]) & (y[100:] < high)) > 0.9
-
-
-def test_duplicates_are_no_evidence_of_little_noise():
-    task, weight = ValueProjection(), np.full(90, 2.0)
-    assert task.row_weights(weight, leave_whole_rows=False) is weight
-    np.testing.assert_allclose(task.row_weights(weight, leave_whole_rows=True), 1.0)
-    np.testing.assert_allclose(task.row_weights(0.25 * weight, leave_whole_rows=True), 0.5)

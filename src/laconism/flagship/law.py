@@ -11,7 +11,6 @@ from ..likelihoods import Probit
 from ..model.tasks import FitData
 from .build_path import build_paths
 from .candidate import Fits
-from .estimators import LaconicClassifier, LaconicRegressor
 from .rows import TrainingRows
 from .settings import Settings
 from .sparse_prior import SPARSE_FITS
@@ -87,11 +86,8 @@ def check_candidate(candidate: Any, X: Array, y: Array, n_refits: int | None = N
         gains.append(score[row] - _predictive(refit, X[[row]], y[[row]])[0])
     better = float(np.mean(gains))
     chance = 3 * float(np.std(gains)) / np.sqrt(len(gains))
-    _demand(
-        better <= _SLACK_NATS_PER_ROW + chance,
-        candidate,
-        f"the score is better than refits by {better:.3f} nats a row",
-    )
+    excess = better - _SLACK_NATS_PER_ROW - chance
+    _demand(excess <= 0, candidate, f"the score is {better:.3f} nats a row better than refits")
     return better
 
 
@@ -113,5 +109,4 @@ def candidate_fits(X: Array, y: Array, weight: Array) -> Any:
     likelihood: Any = Probit() if labels else REFERENCE_NOISES["gaussian"]()
     data = FitData(X, weight, [y], likelihood)
     rows, _ = TrainingRows.of(data, projection_task(data), intercept=True)
-    kind = LaconicClassifier if labels else LaconicRegressor
-    return Fits(rows, Settings.of(kind()), SPARSE_FITS)
+    return Fits(rows, Settings(), SPARSE_FITS)

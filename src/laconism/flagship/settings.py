@@ -20,16 +20,16 @@ _DEFAULT_KERNEL = "rbf"
 class Settings:
     """The settings of a user; ``None`` where the fit chooses."""
 
-    kernel: Any  # None means the features themselves; see any_kernel
-    any_kernel: bool  # whether the fit chooses the kernel
-    gamma: float | None
-    tolerance: float | None
-    max_columns: int | None
-    weigh_features: bool
-    any_noise: bool  # whether the fit chooses the noise
-    fit_intercept: bool
-    max_rank: int
-    n_jobs: int | None
+    kernel: Any = "auto"  # None means the features themselves; see any_kernel
+    any_kernel: bool = True  # whether the fit chooses the kernel
+    gamma: float | None = None
+    tolerance: float | None = None
+    max_columns: int | None = None
+    weigh_features: bool = True
+    any_noise: bool = False  # whether the fit chooses the noise
+    fit_intercept: bool = True
+    max_rank: int = 1000
+    n_jobs: int | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
