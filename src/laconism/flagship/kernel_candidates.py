@@ -78,12 +78,13 @@ class FeatureWeights:
             return None
         search, point = with_feature_weights(base.search, base.point)
         fitted = _references(fits, search, point)
+        size = fitted.built.basis.n_columns
+        optimistic = FittedCandidate.of(self, fitted, size, n_hyperparameters=2)
         if champion is not None:
-            gain = fitted.calibrated().left_out_log_density() - champion.log_density
+            gain = optimistic.log_density - champion.log_density
             if not FAMILY_RULE.prefers(gain, fits.rows.weight):
                 return None
         fitted = fitted.with_left_out(cross_fit(base.search, base.point, point))
-        size = fitted.built.basis.n_columns
         return FittedCandidate.of(self, fitted, size, search=search, point=point)
 
 
@@ -120,8 +121,8 @@ def _fit_kernel(
 
 
 def _references(fits: Fits, search: HyperparameterSearch, point: GridPoint) -> FittedReferences:
-    settings = fits.settings
-    choice = search.choice(point)
+    """Return the references at a point of a search."""
+    choice, settings = search.choice(point), fits.settings
     return fit_references(choice, fits.rows, max_rank=settings.max_rank, n_jobs=settings.n_jobs)
 
 
