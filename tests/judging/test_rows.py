@@ -29,7 +29,7 @@ def test_the_order_of_shuffled_rows_is_the_same(shuffled, n_targets):
 def test_columns_may_be_permuted_and_in_other_units(shuffled, sparse):
     X, y, _ = shuffled
     Z = X[:, [2, 0, 1]] * [1e-6, -1.0, 1e6]
-    X, Z = (csr_array(X), csr_array(Z)) if sparse else (X, Z + [1.0, -20.0, 3e6])
+    X, Z = (csr_array(X), csr_array(Z)) if sparse else (X, np.add(Z, [1.0, -20.0, 3e6]))
     np.testing.assert_array_equal(canonical_order(Z, y), canonical_order(X, y))
     for one, other in zip(row_keys(X), row_keys(Z), strict=True):
         np.testing.assert_allclose(other, one, atol=1e-8)

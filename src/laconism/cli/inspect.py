@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..inspection._draw import brief, by_output
+from ..judging.compare import in_words
 from .columns import columns_of, feature_names
 from .console import Terminal, listed, several
 from .predict import load_pipeline
@@ -112,6 +113,11 @@ def _bars(title: str, names: list[str], values: Any, signed: bool = True) -> Bar
     return Bars(title, kept, len(names) - len(kept), signed)
 
 
+def compared(model: Any) -> list[str]:
+    """Return how a Laconic model was chosen, as sentences; empty for other models."""
+    return in_words(model.candidates_) if hasattr(model, "path_") else []
+
+
 def path_of(model: Any) -> list[list[tuple[int, float]]]:
     """Return for each output of a Laconic model the loss of each size; empty for other models."""
     if not hasattr(model, "path_"):
@@ -123,7 +129,7 @@ def inspect(model_file: str, terminal: Terminal, *, top: int = 15) -> None:
     """Show what a model kept, in words and as bars."""
     pipeline = load_pipeline(model_file)
     words, bars = describe(pipeline), pictures(pipeline)
-    for word in words:
+    for word in [*words, *compared(pipeline[-1])]:
         terminal.say(word)
     for picture in bars:
         terminal.say("\n".join(["", *draw(picture, top)]))
@@ -142,6 +148,7 @@ def inspect(model_file: str, terminal: Terminal, *, top: int = 15) -> None:
             "converged": bool(model.status_.converged),
             "status": str(model.status_),
             "words": words,
+            "candidates": [trial._asdict() for trial in getattr(model, "candidates_", [])],
             "bars": [{"title": bar.title, "values": dict(bar.items)} for bar in bars],
             "path": paths,
         }

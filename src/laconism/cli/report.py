@@ -18,7 +18,7 @@ from .console import Terminal, check_writable, several
 from .data import Data, Source
 from .evaluate import advise, as_records, cells, headers
 from .fit import fit_pipeline
-from .inspect import Bars, describe, path_of, pictures, show
+from .inspect import Bars, compared, describe, path_of, pictures, show
 from .models import Choice, sample_rows
 
 
@@ -126,10 +126,14 @@ def _sections(
         found.append(_section("Which columns matter", _bars(shuffled)))
     kept = pictures(pipeline)
     bars = "".join(f"<div>{_bars(picture)}</div>" for picture in kept)
-    words = "".join(f"<p>{escape(sentence)}</p>" for sentence in describe(pipeline))
+    words = "".join(
+        f"<p>{escape(sentence)}</p>" for sentence in describe(pipeline) + compared(pipeline[-1])
+    )
     body = f'{words}<div class="side">{bars}</div>'
     found.append(_section("What the model keeps", body, wide=len(kept) > 1))
     if path_of(model):
+        chosen = "".join(f"<li>{escape(sentence)}</li>" for sentence in compared(model))
+        found.append(_section("What was compared, on rows left out", f"<ul>{chosen}</ul>"))
         kind = mine.contender.counted(model)
         caption = f"Few {kind} that lose no more than the tolerance are kept (filled)."
         found.append(_section(f"From few {kind} to many", _drawn(figures.path(model), caption)))

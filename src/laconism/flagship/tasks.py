@@ -157,6 +157,8 @@ class ValueProjection:
         self, reference: Reference, share: Array, posterior: GaussianPosterior, m: Array
     ) -> GaussianPosterior:
         """Return the posterior with the squared error of its mean added to its variance."""
+        if not is_on("projection_error"):
+            return posterior
         error = float(share @ (m - reference.m) ** 2)
         if isinstance(reference.feature_map, KernelMap):
             # k weights were fitted to the mean at these rows, so the error at new rows is larger (as in

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -156,3 +156,21 @@ def _compare(
         gain_error=standard_error(gain, weight) / total,
         taken=rule.prefers(gain, weight),
     )
+
+
+def in_words(trials: Sequence[Trial]) -> list[str]:
+    """Return a sentence for each comparison: who was compared, the gain and its standard error."""
+    first = next(trial for trial in trials if trial.taken)
+    words = [f"The first candidate was {first.name}: {first.log_density:.3f} nats per left-out row."]
+    for trial in trials:
+        gain = f"{abs(trial.gain):.3f} ± {trial.gain_error:.3f} nats per row"
+        if not trial.against:
+            continue
+        if trial.taken:
+            words.append(f"{trial.name} beat {trial.against} by {gain}.")
+        elif trial.gain > 0:
+            words.append(f"{trial.name} did not clearly beat {trial.against}, it is ahead by {gain}.")
+        else:
+            words.append(f"{trial.name} is behind {trial.against} by {gain}.")
+    skipped = [trial.name for trial in trials if math.isnan(trial.log_density)]
+    return [*words, *([f"Not applicable or without a chance: {', '.join(skipped)}."] if skipped else [])]
