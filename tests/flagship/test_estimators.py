@@ -128,6 +128,7 @@ def test_few_features_of_many(kind):
     assert found >= 3
 
 
+@pytest.mark.slow
 @both
 def test_few_features_of_many_predict(kind):
     """A sparse reference takes the place of the ridge.
@@ -209,6 +210,13 @@ def test_shrinkage_is_that_of_ledoit_and_wolf():
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     expected = ledoit_wolf_shrinkage(Z, assume_centered=True)
     np.testing.assert_allclose(shrinkage(Z, np.full(30, 1 / 30), 30.0), expected)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 7])
+def test_shrinkage_is_a_fraction(n_features):
+    """Of two rows the numerator of the fraction is zero, but for rounding."""
+    Z = np.outer([-1.0, 1.0], np.where(np.arange(n_features) % 2, -1.0, 1.0))
+    assert 0 <= shrinkage(Z, np.full(2, 0.5), 2.0) < 1
 
 
 @pytest.mark.parametrize("intercept", [True, False])

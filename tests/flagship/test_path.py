@@ -12,9 +12,9 @@ from sklearn.datasets import (
 )
 from sklearn.exceptions import NotFittedError
 
-from flagship_cases import alpha_of, both, data, fitted, integrated, kernel_matrix, nats, says
+from flagship_cases import alpha_of, both, data, fitted, integrated, kernel_matrix, nats, says, sizes
 from laconism import LaconicClassifier, LaconicRegressor
-from laconism.flagship.path import Path
+from laconism.flagship.path import Path, path_sizes
 from laconism.likelihoods import Gaussian, Probit
 
 
@@ -196,6 +196,27 @@ def test_what_more_is_worth_its_price():
     steep = Path([], [Probit()], [*columns[:5], np.arange(8)], [], np.array([9.0, 1, 0.5, 0.4, 0.3, 0]))
     assert steep.select(0.3, 0.05) == 5
     assert steep.select(0.3, 0.1) == 4
+
+
+def test_long_paths_grow_by_five_percent():
+    assert path_sizes(10) == list(range(11))
+    assert path_sizes(0) == [0]
+    found = path_sizes(500)
+    assert found[:65] == list(range(65))
+    assert found[-1] == 500
+    growth = np.diff(found[64:]) / found[64:-1]
+    assert (growth[:-1] > 0.04).all()
+    assert (growth < 0.07).all()
+
+
+@both
+def test_features_of_many_rows_are_as_many_as_the_loss_needs(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 100))
+    f = X @ rng.choice([-1.0, 1.0], size=100)
+    model = kind(None).fit(X, (f > 0).astype(int) if kind is LaconicClassifier else f)
+    assert model.n_relevant_ > 64
+    assert nats(model)[sizes(model).index(model.n_relevant_)] <= model.tolerance_
 
 
 @both

@@ -42,38 +42,33 @@ class LaconicModel(PathModel):
 class LaconicClassifier(BinaryPredictions, LaconicModel):
     r"""Classifier that needs no tuning: a Gaussian process, projected onto a few kernels.
 
-    The fit has two steps. First a dense *reference* is fitted: a Gaussian process, or a kernel on every
-    row with independent weights of one variance if that is clearly better. Its kernel width and
-    precision are chosen by the leave-one-out log density and the evidence. Then the reference is
-    *projected* onto the fewest kernels whose probabilities are within ``tolerance`` nats per observation
-    of its own. Probabilities are integrated over the posterior of the weights. *Clearly better* always
-    means that left-out rows are predicted better by more than chance explains.
-
-    Features are standardised inside. Features with long tails are squashed,
-    ``asinh((x - median) / spread)``, for the rbf and Matern kernels if that is clearly better
-    (``kernel_.spread``).
+    The fit has two steps. First *candidates* are compared: dense references (Gaussian processes) with an
+    rbf kernel, with squashed features (``asinh((x - median) / spread)``), with feature weights (ARD),
+    and, on wide data, on 64, 256, ... features themselves or under sparse priors. One replaces an
+    earlier one only if it is clearly better: its left-out rows are twenty times as likely, and by more
+    than a standard error. Then the winner is *projected* onto the fewest kernels whose probabilities are within
+    ``tolerance`` nats per observation of its own. Probabilities are integrated over the posterior of the
+    weights. Features are standardised inside.
 
     Parameters
     ----------
     kernel : "auto", "rbf", "matern", "linear", "poly", None, Kernel or callable, default="auto"
-        ``None`` uses the features themselves instead of kernels. ``"auto"`` is the rbf kernel. On wide
-        data (at most 600 rows, and fewer than four for each feature) the features compete with it:
-        up to as many features as rows, they are taken if they are clearly better; with more features
-        than rows, the kernel is taken only if that is clearly better.
+        ``None`` uses the features themselves instead of kernels. ``"auto"`` chooses among the
+        candidates, the rbf kernel first. Features are candidates on wide data (at most 600 rows, and
+        fewer than four for each feature); if they outnumber the rows, they come first.
     gamma : float or "auto", default="auto"
         Parameter of the named kernels, on standardised features. ``"auto"`` searches for it.
     tolerance : float or "auto", default="auto"
         Largest loss of the sparse model: the mean Kullback-Leibler divergence of its probabilities from
         those of the reference, in nats per observation. The fewest kernels within it are taken.
-        ``"auto"`` is 0.004 for kernels, and more kernels are added while each gains at least 0.0002; it
-        is 0.002 for features.
+        ``"auto"`` is half a nat over all observations, at most 0.004 each, and more kernels are added
+        while each gains at least 0.0002.
     weigh_features : bool, default=True
-        Whether features may have different weights in the distance between rows (ARD). They do if
-        weights learnt on one half of the rows clearly improve the predictions of the other half.
+        Whether feature weights are a candidate, where there are no more features than rows. They are
+        judged on rows that they were not learnt on.
     max_kernels : int or None, default=None
-        Largest number of kernels, or of features for each output. ``None`` is 64 or one for every 30
-        rows, whichever is larger, but at most 200; with more than two classes it is 200. Where features
-        outnumber rows, more of them are taken if their cross-validated log density is clearly better.
+        Largest number of kernels, or of features for each output. ``None`` is as many as the tolerance
+        asks for.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
@@ -96,9 +91,13 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
         observation. All classes share their kernels, so there is one path, of output 0. Features are
         chosen for each class separately.
     reference_ : list of Reference
-        The dense model of each output. On wide data with ``kernel=None`` it is a model under a sparse
-        prior if that is clearly better. ``reference_[0].latent(X)`` returns mean and variance of the
-        latent; ``mean_scale`` is the factor of the mean that calibrates left-out probabilities.
+        The winner before its projection, for each output. ``reference_[0].latent(X)`` returns mean and
+        variance of the latent; ``mean_scale`` is the factor that calibrates left-out probabilities.
+    candidates_ : list of Trial
+        What was tried, in order: ``name``, ``seconds``, mean left-out ``log_density`` per row with its
+        standard error, ``size``, the candidate it was compared with (``against``), its ``gain`` over
+        that one with standard error, and whether it was ``taken`` then and ``won`` in the end. NaN where
+        it does not apply or could not win. ``pandas.DataFrame(model.candidates_)`` is a table.
     coupling_ : float
         With more than two classes, the probability of a class is proportional to
         ``p / (1 - p) ** coupling_``, with its probability ``p`` against the rest. It maximises the
@@ -167,9 +166,9 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
     Parameters
     ----------
     kernel : "auto", "rbf", "matern", "linear", "poly", None, Kernel or callable, default="auto"
-        ``None`` uses the features themselves instead of kernels. ``"auto"`` is the rbf kernel, or the
-        Matern kernel if that is clearly better, as for functions with steps and corners (up to
-        ``max_rank`` rows). On wide data the features compete with it as in :class:`LaconicClassifier`.
+        ``None`` uses the features themselves instead of kernels. ``"auto"`` chooses among the
+        candidates as in :class:`LaconicClassifier`; instead of squashed features there is the Matern
+        kernel, for functions with steps and corners (up to ``max_rank`` rows).
     gamma : float or "auto", default="auto"
         Parameter of the named kernels, on standardised features. ``"auto"`` searches for it.
     tolerance : float or "auto", default="auto"
@@ -177,19 +176,14 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
         reference, over twice the predictive variance, in nats per observation. ``"auto"`` as in
         :class:`LaconicClassifier`.
     weigh_features : bool, default=True
-        Whether features may have different weights in the distance between rows (ARD). They do if
-        weights learnt on one half of the rows clearly improve the predictions of the other half. With
-        Gaussian noise and at least four rows for each feature they maximise the evidence.
+        As in :class:`LaconicClassifier`. With Gaussian noise they maximise the evidence.
     max_kernels : int or None, default=None
-        Largest number of kernels, or of features. ``None`` is 64 or one for every 30 rows, whichever is
-        larger, but at most 200. It is doubled if the largest model would lose more than 0.1 nats per
-        observation at new rows, as it may with very little noise. Where features outnumber rows, more
-        of them are taken as in :class:`LaconicClassifier`.
+        As in :class:`LaconicClassifier`.
     likelihood : {"gaussian", "student", "auto"} or Noise, default="gaussian"
         Distribution of the noise. ``"student"`` has heavy tails, for data with outliers:
-        :class:`~laconism.likelihoods.Student`. ``"auto"`` is Gaussian unless the leave-one-out residuals
-        have heavy tails; then a second fit with Student's noise is taken if it is clearly better. With
-        ``"gaussian"`` ``status_`` recommends ``"student"`` if there are outliers.
+        :class:`~laconism.likelihoods.Student`. ``"auto"`` is Gaussian; if the left-out residuals have
+        heavy tails, Student's noise is the last candidate. With ``"gaussian"`` ``status_`` recommends
+        ``"student"`` if there are outliers.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept.
@@ -205,7 +199,7 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
     noise_variance_ : float
         Variance of the noise. With heavy tails it is that of the Gaussian with the same probability
         within two standard deviations.
-    path_, reference_, tolerance_, gamma_, kernel_, feature_scales_
+    path_, reference_, candidates_, tolerance_, gamma_, kernel_, feature_scales_
         As in :class:`LaconicClassifier`.
     dual_coef_, coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, status_, history_
         As in :class:`SparseBayesRegressor`.
