@@ -73,7 +73,7 @@ class ARDEvidence:
             y = y - np.average(y, weights=rows.weight)
         t = half * y
         pull = P @ t
-        left = max(float(t @ pull), np.finfo(float).tiny)
+        left = max(float(t @ pull), np.sqrt(np.finfo(float).tiny))  # zero of constant targets
         W = 0.5 * half[:, None] * ((free / left) * np.outer(pull, pull) - P) * half
         slopes = kernel.gradient(rows.X, rows.X, ratio * W) / self._units()
         return -0.5 * (log_det + free * np.log(left)), slopes, float(np.vdot(W, S))

@@ -52,13 +52,14 @@ def build_paths(
     fitted = winner.fitted
     outputs = range(len(fitted.references))
     groups = [[k] for k in outputs] if fitted.on_features else [list(outputs)]
+    sized = winner.max_columns is not None  # then there are models of a few larger sizes
     most = max_columns or fitted.built.basis.n_columns
 
     def build(group: list[int]) -> Path:
         builder = PathBuilder.of(fitted, group, coupling, tolerance)
-        path = builder.build(min(most, FEW_FEATURES) if fitted.on_features else most)
+        path = builder.build(min(most, FEW_FEATURES) if sized else most)
         if winner.max_columns is not None:
-            path = builder.extend(path, winner.max_columns)
+            path = builder.extend(path, winner.max_columns, most)
         return with_prior_variance(path, fitted)
 
     found: list[Path] = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -172,8 +173,8 @@ class PathBuilder:
 
         return evaluate
 
-    def extend(self, path: Path, selected: int) -> Path:
-        """Return the path of a dense reference on features with larger sets, up to all features.
+    def extend(self, path: Path, selected: int, max_columns: int) -> Path:
+        """Return the path of a dense reference on features with larger sets, up to a limit.
 
         ``selected`` is the size that cross-validation selects.
         """
@@ -184,7 +185,7 @@ class PathBuilder:
             design, loss.precisions[0], reference.m, loss.penalty, loss.part, intercept=dense.intercept
         )
         few = path.columns[-1].size
-        larger = [size for size in feature_sizes(wide.varying) if size > few]
+        larger = [size for size in feature_sizes(wide.varying) if few < size <= max_columns]
         if path.nats.min() <= self.tolerance or not larger or few < 1:
             return replace(path, selected=path.largest_within(selected))
         evaluate = self._evaluator(np.arange(r.size))

@@ -46,9 +46,9 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
     rbf kernel, with squashed features (``asinh((x - median) / spread)``), with feature weights (ARD),
     and, on wide data, on 64, 256, ... features themselves or under sparse priors. One replaces an
     earlier one only if it is clearly better: its left-out rows are twenty times as likely, and by more
-    than a standard error. Then the winner is *projected* onto the fewest kernels whose probabilities are within
-    ``tolerance`` nats per observation of its own. Probabilities are integrated over the posterior of the
-    weights. Features are standardised inside.
+    than a standard error. Then the winner is *projected* onto the fewest kernels whose probabilities are
+    within ``tolerance`` nats per observation of its own. Probabilities are integrated over the posterior
+    of the weights. Features are standardised inside.
 
     Parameters
     ----------

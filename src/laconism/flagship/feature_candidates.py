@@ -55,10 +55,19 @@ def feature_candidates(fits: Fits) -> list[Candidate]:
         return []
     sparse = is_wide(n, p) and is_on("sparse_features")
     priors = [SparseFeatures(*each) for each in fits.sparse_fits] if sparse else []
-    if not refit or settings.max_columns is not None or settings.tolerance is not None:
+    if not refit:
         return [DenseFeatures(), *priors]
-    return [*(DenseFeatures(size) for size in feature_sizes(p)), *priors]
+    # A tolerance is the user's way to choose the size.
+    sizes = fits.once(_sizes) if settings.tolerance is None else fits.once(_sizes)[-1:]
+    return [*(DenseFeatures(size) for size in sizes), *priors]
+
+
+def _sizes(fits: Fits) -> list[int]:
+    """Return the numbers of features that are compared, up to the limit of the user."""
+    p = fits.rows.X.shape[1]
+    most = min(fits.settings.max_columns or p, p)
+    return sorted({min(size, most) for size in feature_sizes(p)})
 
 
 def _sized_features(fits: Fits) -> SizedFeatures:
-    return SizedFeatures.of(fits.rows, fits.settings, feature_sizes(fits.rows.X.shape[1]))
+    return SizedFeatures.of(fits.rows, fits.settings, fits.once(_sizes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from .feature_weights import cross_fit, with_feature_weights
 from .kernel_family import KernelFamily, ReferenceFeatures
 from .references import FittedReferences, fit_references
 from .rules import FAMILY_RULE
-from .score_grid import FIRST_POINT, GridPoint
+from .score_grid import FIRST_POINT, RESTART_WIDTHS, GridPoint
 from .search import HyperparameterSearch
 
 
@@ -106,14 +106,19 @@ def fit_first_kernel(fits: Fits) -> FittedCandidate:
     kernel, rows, settings = fits.settings.first_kernel, fits.rows, fits.settings
     family = settings.kernel_family(kernel, rows.X, rows.weight)
     search = HyperparameterSearch.of(ReferenceFeatures(family, settings.max_rank), rows)
-    return _fit_kernel(Kernel(kernel), fits, search, FIRST_POINT)
+    restarts = RESTART_WIDTHS if is_on("restart_widths") else ()
+    return _fit_kernel(Kernel(kernel), fits, search, FIRST_POINT, restarts)
 
 
 def _fit_kernel(
-    candidate: Candidate, fits: Fits, search: HyperparameterSearch, start: GridPoint
+    candidate: Candidate,
+    fits: Fits,
+    search: HyperparameterSearch,
+    start: GridPoint,
+    restarts: Sequence[int] = (),
 ) -> FittedCandidate:
-    """Search width and precision from a start, and fit the references."""
-    point = search.coordinate_ascent(start)
+    """Search width and precision, and fit the references."""
+    point = search.coordinate_ascent(start, restarts)
     fitted = _references(fits, search, point)
     size = fitted.built.basis.n_columns
     searched = 2 if search.widths else 1  # width and precision

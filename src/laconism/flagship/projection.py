@@ -20,7 +20,8 @@ _TIE_FRACTION = 1e-6
 # Added to a Gram matrix, relative to its diagonal, so that nearly equal columns can be inverted and
 # share their weight.
 _RELATIVE_JITTER = 1e-13
-# The inverse of a Gram matrix is downdated this many times.
+# Of more columns the inverse of a Gram matrix is downdated this many times before it is computed anew.
+_MAX_EXACT_COLUMNS = 100
 _DOWNDATES = 16
 # A problem is reduced to its products if it has more than this many rows per column, ...
 _TALL_ROWS_PER_COLUMN = 4
@@ -189,7 +190,7 @@ def _backward(gram: Array, slope: Array, whole: float, chosen: Index) -> tuple[l
     path: list[Index] = []
     lost: list[float] = []
     while inside.size:
-        if len(path) % _DOWNDATES == 0:
+        if inside.size <= _MAX_EXACT_COLUMNS or len(path) % _DOWNDATES == 0:
             unit, factor = steadied(gram[np.ix_(inside, inside)], _RELATIVE_JITTER)
             inverse = factor.solve(np.eye(inside.size))
         pull = unit[:, None] * slope[inside]
@@ -197,7 +198,8 @@ def _backward(gram: Array, slope: Array, whole: float, chosen: Index) -> tuple[l
         path.append(chosen[inside])
         lost.append(whole - 0.5 * float((weights * pull).sum()))
         missed = (weights**2).sum(axis=1) / np.diag(inverse)
-        out = int(np.argmin(missed))
+        # Of ties up to rounding the last is removed, so that rounding does not decide.
+        out = int(np.flatnonzero(missed <= (1 + _TIE_FRACTION) * missed.min())[-1])
         rest = np.delete(np.arange(inside.size), out)
         inside, unit = inside[rest], unit[rest]
         column = inverse[rest, out]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -14,6 +14,8 @@ LOWEST = (-8, -12)
 HIGHEST = (8, 6)
 # The first point of a search.
 FIRST_POINT = (-1, -1)
+# Widths at which a search starts again, since the score may have several maxima.
+RESTART_WIDTHS = (3, -4)
 # Least curvature of a parabola, so that a flat one has a bounded maximum.
 _MIN_CURVATURE_NATS = 1e-6
 # A parabola's maximum is rounded to one part of a step, so that rounding errors do not move it.
@@ -42,8 +44,8 @@ class ScoreGrid(ABC):
     def score(self, point: GridPoint) -> float:
         """Return the score at a point, in nats."""
 
-    def coordinate_ascent(self, start: GridPoint) -> GridPoint:
-        """Return the best width, each with its best precision, from a start."""
+    def coordinate_ascent(self, start: GridPoint, restarts: Iterable[int] = ()) -> GridPoint:
+        """Return the best width, each with its best precision, from the best of several starts."""
         best_of: dict[int, GridPoint] = {}
 
         def at_width(width: int, precision: int) -> GridPoint:
@@ -55,7 +57,10 @@ class ScoreGrid(ABC):
             near = (point[0] - 1, point[0] + 1) if self.widths else ()
             return [at_width(width, point[1]) for width in near if LOWEST[0] <= width <= HIGHEST[0]]
 
-        return self._ascend(at_width(*start), neighbours)
+        best = at_width(*start)
+        for width in restarts if self.widths else ():
+            best = max(best, at_width(width, start[1]), key=self.score)
+        return self._ascend(best, neighbours)
 
     def refine(self, point: GridPoint) -> GridPoint:
         """Return a local maximum by single steps of width or precision.

@@ -64,4 +64,6 @@ def shrinkage(Z: Array, share: Array, n_rows: float) -> float:
     square = float(((half @ half.T) ** 2).sum())
     distance = square - trace
     noise = (float(share @ lengths**2) - square) / n_rows
-    return min(noise / distance, _MAX_SHRINKAGE) if distance > 0 else _MAX_SHRINKAGE
+    if distance <= np.finfo(float).eps * square:  # uncorrelated, up to rounding
+        return _MAX_SHRINKAGE
+    return float(np.clip(noise / distance, 0.0, _MAX_SHRINKAGE))

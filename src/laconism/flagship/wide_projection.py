@@ -55,11 +55,12 @@ class LossWeights:
             np.asarray(np.maximum(r, _MIN_PRECISION_FRACTION * r.max(initial=0.0))) for r in precisions
         ]
         features = references[0].feature_map
-        if not isinstance(features, FeatureMap) or not is_on("shrinkage_penalty"):
+        if not isinstance(features, FeatureMap):
             return cls(precisions)
         # A rotation keeps the lengths and products of the standardised rows.
         Z = dense.design.matvec(np.eye(dense.design.shape[1]))
-        part = shrinkage(Z, share, float(dense.weight.sum()))
+        part = shrinkage(Z, share, float(dense.weight.sum())) if is_on("shrinkage_penalty") else 0.0
+        part = max(part, _MIN_PRECISION_FRACTION)
         scale, rotation = features.over_all_features(n_columns)
         unit = np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
         precision = part * float(precisions[0].sum()) * unit**2

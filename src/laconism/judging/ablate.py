@@ -25,6 +25,7 @@ SWITCHES = {
     "near_duplicates": "rows that are nearly equal count as one",
     "parabola": "hyper-parameters between the points of the grid",
     "projection_error": "the error of a projection's mean, added to its variance",
+    "restart_widths": "further starts of the search of the width",
     "shrinkage_penalty": "the loss at new rows, in projections onto features",
     "sparse_features": "the candidates with a sparse prior on features",
     "squashed": "the candidate with squashed features",

@@ -101,8 +101,8 @@ def _check_classes(data: Data, folds: Folds) -> None:
 def balanced_folds(X: Any, y: Array, n_folds: int) -> list[Index]:
     """Return the left-out rows of each fold: similar targets in all folds, duplicates together.
 
-    Sorted rows are dealt to the folds in turn, so that no order of rows or columns matters. There are
-    fewer folds where there are fewer different rows of the rarest class, or at all.
+    Sorted rows are dealt to the folds in turn, so that no order of rows or columns matters. Duplicates
+    are not kept together where there are few different rows.
     """
     sets = duplicate_groups(X, [y])
     if np.unique(sets).size < 2 * n_folds:  # too few different rows
