@@ -152,7 +152,7 @@ def test_many_rows_are_judged_by_some_and_spanned_by_few(kind, monkeypatch):
     X, y = data(kind, 400)
     whole = kind(gamma=0.5).fit(X, y)
     monkeypatch.setattr(_path, "_MAX_EVALUATION_ROWS", 200)
-    monkeypatch.setattr(references, "_MAX_FACTOR_ENTRIES", 1000)
+    monkeypatch.setattr(references, "MAX_ENTRIES", 1000)
     monkeypatch.setattr(projection, "_TALL_EXTRA_ROWS", 10)
     model = kind(gamma=0.5).fit(X, y)
     assert model._built.basis.n_columns < 200

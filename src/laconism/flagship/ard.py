@@ -17,9 +17,8 @@ from .score_grid import GridPoint, precision_at
 # Rate of the exponential prior of a weight, in units of gamma. It favours widths of about three standard
 # deviations of the feature.
 _PRIOR_RATE = 16.0
-# Bounds of a weight, relative to the mean weight at the start; near the lower one it is set to zero.
+# A weight is between this and its inverse, relative to the mean at the start; near this it is zero.
 _MIN_WEIGHT = 1e-4
-_MAX_WEIGHT = 1e4
 # Bound of the signal-to-noise ratio, in powers of ten.
 _MAX_LOG10_RATIO = 6.0
 # An iteration that gains less of the objective is the last.
@@ -109,7 +108,7 @@ def evidence_feature_weights(search: Any, point: GridPoint, start: Array) -> Arr
         slopes = theta * (slopes - _PRIOR_RATE * gamma)
         return _PRIOR_RATE * gamma * theta.sum() - value, -np.append(slopes[varies], slope)
 
-    ends = [(np.log(_MIN_WEIGHT), np.log(_MAX_WEIGHT))] * int(varies.sum())
+    ends = [(np.log(_MIN_WEIGHT), -np.log(_MIN_WEIGHT))] * int(varies.sum())
     ends.append((-_MAX_LOG10_RATIO * np.log(10), _MAX_LOG10_RATIO * np.log(10)))
     end = minimize(
         loss,

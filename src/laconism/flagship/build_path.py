@@ -17,7 +17,7 @@ from .path import Path, evaluation_rows, path_sizes
 from .prior_variance import with_prior_variance
 from .projection import Projection, choose_columns
 from .tasks import ProjectionTask
-from .wide import FEW_FEATURES, feature_sizes
+from .wide import FEW_COLUMNS, feature_sizes
 from .wide_projection import LossWeights, WideProjection
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def build_paths(
 
     def build(group: list[int]) -> Path:
         builder = PathBuilder.of(fitted, group, coupling, tolerance)
-        path = builder.build(min(most, FEW_FEATURES) if sized else most)
+        path = builder.build(min(most, FEW_COLUMNS) if sized else most)
         if winner.max_columns is not None:
             path = builder.extend(path, winner.max_columns, most)
         return with_prior_variance(path, fitted)

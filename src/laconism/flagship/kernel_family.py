@@ -14,13 +14,12 @@ from ..basis import Features, KernelBasis
 from ..kernels import Scaled, resolve_kernel
 from ..kernels.scaled import squash
 from .reference_features import FeatureMap, KernelMap
+from .rows import MAX_SEARCH_ROWS
 
 # Kernels of a distance, which do not depend on the origin.
 _RADIAL = ("rbf", "matern")
 # The fraction of a kernel matrix that the search of hyper-parameters may miss.
 _RANK_TOLERANCE = 1e-5
-# The largest rank of a kernel matrix in that search.
-_MAX_SEARCH_RANK = 600
 # Sparse features whose size differs from the median by more than this factor have a separate unit.
 _MAX_SIZE_RATIO = 10.0
 # A feature has long tails if its squashed values explain less than this fraction of its variance.
@@ -206,7 +205,7 @@ class ReferenceFeatures:
 
     @property
     def _rank(self) -> int:
-        return min(self.max_rank, _MAX_SEARCH_RANK)
+        return min(self.max_rank, MAX_SEARCH_ROWS)
 
     def basis(self, X: Any, width: float, theta: Array) -> Any:
         """Return the columns: features, or kernels of a width on the rows."""

@@ -14,9 +14,9 @@ from ..model.far_variance import PriorResidualVariance
 from ..posterior import GaussianPosterior
 from ..solvers import Record
 from .reference import Reference
+from .wide import FEW_COLUMNS
 
-# Up to this many columns the path has a model of every size; larger ones grow by this fraction.
-_MAX_SINGLE_STEPS = 64
+# Models of many columns grow by this fraction.
 _STEP_FRACTION = 0.05
 # The loss of a model is the mean over at most this many rows.
 _MAX_EVALUATION_ROWS = 5_000
@@ -24,7 +24,7 @@ _MAX_EVALUATION_ROWS = 5_000
 
 def path_sizes(n_columns: int) -> list[int]:
     """Return the sizes of the models on a path: every small one, then at steps of a few percent."""
-    sizes = list(range(min(n_columns, _MAX_SINGLE_STEPS) + 1))
+    sizes = list(range(min(n_columns, FEW_COLUMNS) + 1))
     while sizes[-1] < n_columns:
         sizes.append(min(n_columns, int((1 + _STEP_FRACTION) * sizes[-1]) + 1))
     return sizes

@@ -11,15 +11,13 @@ from .._protocols import Array, Design, Index
 from ..linalg import Triangle, steadied, upper_root
 from ..posterior import GaussianPosterior
 
-# A column is in the span of the chosen ones if less than this fraction of its square is outside.
-_SPAN_TOLERANCE = 1e-13
+# A column is in the span of the chosen ones if less than this fraction of its square is outside. It is
+# added to a Gram matrix, relative to its diagonal, so that nearly equal columns share their weight.
+_ROUNDING = 1e-13
 # The same if only products of columns are known, which have half the digits.
 _SPAN_TOLERANCE_OF_PRODUCTS = 1e-9
 # Gains that differ by less than this fraction are ties up to rounding.
 _TIE_FRACTION = 1e-6
-# Added to a Gram matrix, relative to its diagonal, so that nearly equal columns can be inverted and
-# share their weight.
-_RELATIVE_JITTER = 1e-13
 # Of more columns the inverse of a Gram matrix is downdated this many times before it is computed anew.
 _MAX_EXACT_COLUMNS = 100
 _DOWNDATES = 16
@@ -122,7 +120,7 @@ def _compressed(design: Design, r: Array, z: Array, intercept: bool) -> tuple[Ar
         if intercept:
             total = float(one @ one)
             T, t = T - np.outer(one, (one @ T) / total), t - np.outer(one, (one @ t) / total)
-        return T, t, _SPAN_TOLERANCE
+        return T, t, _ROUNDING
     total = float(r.sum())
     z = z - r @ z / total if intercept else z
     gram, slope = design.gram(r), design.rmatvec((r * z.T).T)
@@ -191,7 +189,7 @@ def _backward(gram: Array, slope: Array, whole: float, chosen: Index) -> tuple[l
     lost: list[float] = []
     while inside.size:
         if inside.size <= _MAX_EXACT_COLUMNS or len(path) % _DOWNDATES == 0:
-            unit, factor = steadied(gram[np.ix_(inside, inside)], _RELATIVE_JITTER)
+            unit, factor = steadied(gram[np.ix_(inside, inside)], _ROUNDING)
             inverse = factor.solve(np.eye(inside.size))
         pull = unit[:, None] * slope[inside]
         weights = inverse @ pull
@@ -267,7 +265,7 @@ class Projection:
 
     def onto(self, index: Index) -> GaussianPosterior:
         """Return the posterior of the weights on a subset of the columns."""
-        unit, factor = steadied(self.gram[np.ix_(index, index)], _RELATIVE_JITTER)
+        unit, factor = steadied(self.gram[np.ix_(index, index)], _ROUNDING)
         w = unit * factor.solve(unit * self.slope[index])
         # Weights of nearly equal columns cancel, so the root of their covariance is kept.
         half = unit[:, None] * factor.solve(unit[:, None] * self.root[:, index].T)

@@ -15,6 +15,7 @@ from ..linalg import as_dense
 from ..solvers import Problem
 from .reference import Reference
 from .reference_features import FeatureMap, KernelMap
+from .wide import MAX_ENTRIES
 
 if TYPE_CHECKING:
     from .rows import TrainingRows
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 # The fraction of a kernel matrix that a reference and the columns to choose from may miss.
 _RANK_TOLERANCE = 1e-6
-# With more entries in the factors of the columns, only the columns that span the others are candidates.
-# That saves memory, but may need a few more kernels.
-_MAX_FACTOR_ENTRIES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,10 @@ def build_columns(choice: Choice, rows: TrainingRows, max_rank: int) -> Built:
 
 
 def _only_pivots_if_large(built: Built) -> Built:
-    """Return the columns to choose from: only those that span the others if the factors are large."""
-    if built.pivots is None or built.pivots.size * built.basis.n_columns <= _MAX_FACTOR_ENTRIES:
+    """Return the columns to choose from: only those that span the others if the factors are large.
+
+    That saves memory, but may need a few more kernels.
+    """
+    if built.pivots is None or built.pivots.size * built.basis.n_columns <= MAX_ENTRIES:
         return built
     return built.keep(np.sort(built.pivots))

@@ -12,12 +12,13 @@ from .rows import MAX_SEARCH_ROWS
 
 # With more rows per feature than this a dense reference determines all weights well.
 _MAX_ROWS_PER_FEATURE = 4
-# Folds are refitted up to this many entries of the data.
-_MAX_REFIT_ENTRIES = 20_000_000
+# Folds are refitted, and factors of all columns kept, up to this many entries of a matrix.
+MAX_ENTRIES = 20_000_000
 # The largest shrinkage of a covariance, so that the rows always have an effect.
 _MAX_SHRINKAGE = 0.99
-# The first number of features that is compared, and the growth factor of the others.
-FEW_FEATURES = 64
+# Up to this many columns a path has a model of every size. It is the first number of features that is
+# compared; the others grow by a factor.
+FEW_COLUMNS = 64
 _SIZE_FACTOR = 4
 
 
@@ -28,16 +29,16 @@ def is_wide(n_rows: int, n_features: int) -> bool:
 
 def can_refit_folds(n_rows: int, n_features: int) -> bool:
     """Whether data are wide, and small enough to refit without each fold."""
-    small = n_rows <= MAX_SEARCH_ROWS and n_rows * n_features <= _MAX_REFIT_ENTRIES
+    small = n_rows <= MAX_SEARCH_ROWS and n_rows * n_features <= MAX_ENTRIES
     return is_wide(n_rows, n_features) and small
 
 
 def feature_sizes(n_features: int) -> list[int]:
     """Return the numbers of features that are compared: few, four times as many, ..., and all."""
-    if n_features <= FEW_FEATURES:
+    if n_features <= FEW_COLUMNS:
         return [n_features]
-    steps = int(np.log(n_features / FEW_FEATURES) / np.log(_SIZE_FACTOR))
-    sizes = FEW_FEATURES * _SIZE_FACTOR ** np.arange(steps + 1)
+    steps = int(np.log(n_features / FEW_COLUMNS) / np.log(_SIZE_FACTOR))
+    sizes = FEW_COLUMNS * _SIZE_FACTOR ** np.arange(steps + 1)
     return sorted({*sizes.tolist(), n_features})
 
 
