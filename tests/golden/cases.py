@@ -327,7 +327,7 @@ case("flagship-two-classes-copies", lib.LaconicClassifier, repeated(plane(40), 3
 case("flagship-two-classes-near-copies", lib.LaconicClassifier, repeated(plane(50), 3, 0.001))
 case("flagship-two-classes-gamma-given", lambda: lib.LaconicClassifier("rbf", gamma=0.5), plane(60))
 case("flagship-two-classes-tolerance", lambda: lib.LaconicClassifier(tolerance=0.02), plane(60))
-case("flagship-two-classes-linear", lambda: lib.LaconicClassifier("linear"), linear_labels(70, 4))
+case("flagship-two-classes-linear", lambda: lib.LaconicClassifier("linear"), linear_labels(70, 4, 1))
 case("flagship-two-classes-poly", lambda: lib.LaconicClassifier("poly"), plane(60))
 case("flagship-two-classes-callable", lambda: lib.LaconicClassifier(squared_dot), plane(50))
 case("flagship-two-classes-no-intercept", lambda: lib.LaconicClassifier(fit_intercept=False), plane(60))
