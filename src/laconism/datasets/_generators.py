@@ -36,8 +36,7 @@ def make_ripley(n_samples: int = 250, random_state: Seed = None) -> tuple[Floats
     ----------
     n_samples : int, default=250
         Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
@@ -66,8 +65,7 @@ def make_gaussian_classes(
         Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     n_features : int, default=2
         Number of features, at least 2.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
@@ -108,8 +106,7 @@ def make_tibshirani(
         Standard deviation of the noise; None uses the published one: 2 for "one", otherwise 3.
     rho : float, default=0.5
         Correlation of neighbouring features, between -1 and 1.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
@@ -146,8 +143,7 @@ def make_sinc(
         Number of observations.
     noise : float, default=0.1
         Standard deviation of the noise.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
@@ -191,8 +187,7 @@ def make_sparse_regression(
         Correlation of neighbouring features, between -1 and 1.
     noise : float, default=1.0
         Standard deviation of the noise.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
@@ -231,8 +226,7 @@ def make_sparse_classification(
         Magnitude of those coefficients, in standard deviations of the latent noise.
     rho : float, default=0.0
         Correlation of neighbouring features, between -1 and 1.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
@@ -265,8 +259,7 @@ def make_spiral(
         How often each arm goes around.
     noise : float, default=0.03
         Standard deviation of the noise.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
@@ -301,8 +294,7 @@ def make_offset_spirals(
         How often each arm goes around.
     noise : float, default=0.35
         Width of the uniform noise.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
@@ -344,8 +336,7 @@ def make_cross(
         Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     ratio : float, default=7.0
         Length over width of each class.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------

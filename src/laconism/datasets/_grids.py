@@ -23,8 +23,7 @@ def mixture_means(random_state: Seed = None) -> Floats:
 
     Parameters
     ----------
-    random_state : int, Generator or None, default=None
-        Seed; None draws new means each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
@@ -58,8 +57,7 @@ def make_mixture(
     means : array-like of shape (2, n_components, 2) or None, default=None
         The means by class. Pass the same means to draw training and test points of one problem. None
         draws them as ``mixture_means(random_state)`` does.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
@@ -118,8 +116,7 @@ def make_grid(
         Whether y holds numbers or classes.
     noise : float, default=0.5
         Standard deviation of the noise, as a fraction of the signal's.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------

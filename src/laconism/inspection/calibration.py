@@ -20,7 +20,7 @@ class CalibrationDisplay(Display):
 
     Use :meth:`from_estimator` or :meth:`from_predictions` to create one. Bars are 95 % confidence
     intervals of the frequency (Clopper and Pearson): a point whose bar touches the diagonal is
-    compatible with a calibrated model. The lower panel shows the number of observations in each bin.
+    compatible with a calibrated model.
 
     Parameters
     ----------
@@ -41,7 +41,6 @@ class CalibrationDisplay(Display):
     figure_ : matplotlib Figure
     points_ : matplotlib ErrorbarContainer
     bars_ : matplotlib BarContainer
-        The counts.
 
     Examples
     --------
@@ -83,12 +82,7 @@ class CalibrationDisplay(Display):
             Bins of equal width.
         pos_label : object, default=None
             The class whose probability is shown; None is the second of two classes.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : CalibrationDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         _, model = unwrap(estimator)
         need(hasattr(estimator, "predict_proba"), cls, "a classifier with predict_proba", model)
@@ -121,8 +115,7 @@ class CalibrationDisplay(Display):
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,)
-            The true classes.
+        y_true : array-like of shape (n_samples,), the true classes
         y_prob : array-like of shape (n_samples,)
             Probabilities of ``pos_label``.
         n_bins : int, default=10
@@ -131,12 +124,7 @@ class CalibrationDisplay(Display):
             The class whose probability is given.
         name : str, default=""
             Title of the upper axes.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : CalibrationDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         p, happened = np.asarray(y_prob, dtype=float), np.asarray(y_true) == pos_label
         check_consistent_length(happened, p)

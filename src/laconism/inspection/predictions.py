@@ -35,8 +35,7 @@ class BoundaryDisplay(Display):
         The grid: first and second feature.
     response : ndarray of shape (grid_resolution, grid_resolution, n_classes)
         Probabilities of the classes on the grid.
-    classes : sequence
-        Names of the classes.
+    classes : sequence of str
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,) or None, default=None
         Points to draw and their classes; without classes all points are drawn alike.
     relevance_vectors : ndarray of shape (n_relevant, 2) or None, default=None
@@ -44,17 +43,14 @@ class BoundaryDisplay(Display):
     feature_names : sequence of two str, default=("feature 0", "feature 1")
         Labels of the axes.
     title : str, default=""
-        Title of the axes.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     surface_ : matplotlib QuadMesh
-        The shade.
     boundaries_ : list of matplotlib ContourSet or None
         The lines at probability 0.1, 0.5 and 0.9, or one per class; None for a line outside the grid.
-    points_ : list of matplotlib PathCollection
-        The points, one collection per class.
+    points_ : list of matplotlib PathCollection, one per class
     squares_ : matplotlib PathCollection or None
         The marks of the relevance vectors.
 
@@ -105,8 +101,7 @@ class BoundaryDisplay(Display):
             Points to draw, which determine the range of the grid.
         y : array-like of shape (n_samples,) or None, default=None
             Their classes.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
+        ax : matplotlib Axes or None (a new figure), default=None
         grid_resolution : int, default=200
             Points of the grid along each axis.
         margin : float, default=0.08
@@ -115,16 +110,9 @@ class BoundaryDisplay(Display):
             Labels of the axes; None uses the column names of ``X``, else the names seen in ``fit``.
         class_names : sequence of str or None, default=None
             Names for ``estimator.classes_`` in the legend.
-
-        Returns
-        -------
-        display : BoundaryDisplay
         """
         estimator, model = unwrap(estimator)
-        if not hasattr(estimator, "predict_proba"):
-            raise ValueError(
-                f"BoundaryDisplay needs a classifier with predict_proba, got {type(model).__name__}."
-            )
+        need(hasattr(estimator, "predict_proba"), cls, "a classifier with predict_proba", model)
         points, labels = _check(cls, X, y, 2, "label")
         xx0, xx1 = np.meshgrid(*_ranges(points, margin, grid_resolution))
         grid = _grid_like(X, estimator, [xx0.ravel(), xx1.ravel()])
@@ -263,15 +251,7 @@ class RegressionBandDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
-        *,
-        margin: float = 0.08,
-        n_points: int = 400,
-        feature_name: str | None = None,
-        ax: Any = None,
+        cls, estimator: Any, X: Any, y: Any = None, *, margin: float = 0.08, ax: Any = None
     ) -> Self:
         """Draw a fitted regressor over the range of the data.
 
@@ -285,22 +265,13 @@ class RegressionBandDisplay(Display):
             Their targets; None draws no points.
         margin : float, default=0.08
             Margin on both sides, as a fraction of the range of the data.
-        n_points : int, default=400
-            Number of points of the band.
-        feature_name : str or None, default=None
-            Label of the axis; None uses the column name of ``X``.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : RegressionBandDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         estimator, model = unwrap(estimator)
         need(hasattr(model, "predict_dist"), cls, "a regressor with predict_dist", model)
         points, targets = _check(cls, X, y, 1, "target")
         targets = None if targets is None else targets.astype(np.float64)
-        (x,) = _ranges(points, margin, n_points)
+        (x,) = _ranges(points, margin, 400)
         grid = _grid_like(X, estimator, [x])
         if estimator is not model:
             grid = estimator[:-1].transform(grid)
@@ -320,7 +291,7 @@ class RegressionBandDisplay(Display):
             y=targets,
             relevance=None if vectors is None else vectors[:, 0],
             relevance_y=relevance_y,
-            feature_name=feature_name or _names_of_axes(X, estimator, None, 1)[0],
+            feature_name=_names_of_axes(X, estimator, None, 1)[0],
             title=_title(model),
         ).plot(ax=ax)
 

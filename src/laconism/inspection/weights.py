@@ -81,12 +81,7 @@ class RelevanceDisplay(Display):
             Names of the features; None uses those seen in ``fit``, else numbers.
         max_bars : int, default=20
             Maximum number of bars; the title gives the number of those left out.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : RelevanceDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         estimator, model = unwrap(estimator)
         values, names, deviations, label = _weights(cls, estimator, model, output, feature_names)
@@ -134,18 +129,15 @@ class ImageRelevanceDisplay(Display):
     Parameters
     ----------
     weights : ndarray of shape (height, width)
-        One weight per pixel.
     image : ndarray of shape (height, width) or None, default=None
         The picture underneath.
     title : str, default=""
-        Title of the axes.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     image_ : matplotlib AxesImage
     positive_, negative_ : matplotlib PathCollection
-        The discs and the crosses.
 
     Examples
     --------
@@ -187,12 +179,7 @@ class ImageRelevanceDisplay(Display):
             The picture underneath, for instance the mean of a class.
         output : int, default=0
             Which of several classes.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : ImageRelevanceDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         _, model = unwrap(estimator)
         found: Any = getattr(model, "feature_scales_", getattr(model, "coef_", None))
@@ -255,7 +242,6 @@ class GridRelevanceDisplay(Display):
     labels : pair of str, default=("row", "column")
         What rows and columns are.
     title : str, default=""
-        Title.
 
     Attributes
     ----------
@@ -309,12 +295,7 @@ class GridRelevanceDisplay(Display):
             Names of rows and columns.
         labels : pair of str or None, default=None
             What rows and columns are; None calls them modes.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : GridRelevanceDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         _, model = unwrap(estimator)
         need(hasattr(model, "mode_relevance_"), cls, "a GridRVMClassifier or GridRVMRegressor", model)
