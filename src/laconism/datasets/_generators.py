@@ -40,8 +40,7 @@ def make_ripley(n_samples: int = 250, random_state: Seed = None) -> tuple[Floats
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
-        The points and their classes, 0 or 1.
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), classes 0 and 1
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)
@@ -63,14 +62,12 @@ def make_gaussian_classes(
     ----------
     n_samples : int, default=200
         Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
-    n_features : int, default=2
-        Number of features, at least 2.
+    n_features : int, at least 2, default=2
     random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, n_features) and (n_samples,)
-        The points and their classes, 0 or 1.
+    X, y : ndarrays of shape (n_samples, n_features) and (n_samples,), classes 0 and 1
     """
     if n_features < 2:
         raise ValueError(f"n_features must be at least 2, the informative ones; got {n_features}.")
@@ -98,7 +95,6 @@ def make_tibshirani(
     Parameters
     ----------
     n_samples : int, default=20
-        Number of observations.
     coef : {"few", "dense", "one"} or array-like of shape (n_features,), default="few"
         "few" is (3, 1.5, 0, 0, 2, 0, 0, 0), example 1; "dense" is 0.85 eight times,
         example 2; "one" is (5, 0, 0, 0, 0, 0, 0, 0), example 3.
@@ -111,7 +107,6 @@ def make_tibshirani(
     Returns
     -------
     X, y, coef : ndarrays of shape (n_samples, n_features), (n_samples,) and (n_features,)
-        The design, the responses and the true coefficients.
     """
     values: Any = coef
     published_sigma = 3.0
@@ -140,7 +135,6 @@ def make_sinc(
     Parameters
     ----------
     n_samples : int, default=50
-        Number of observations.
     noise : float, default=0.1
         Standard deviation of the noise.
     random_state : int, Generator or None (a new draw each time), default=None
@@ -149,14 +143,6 @@ def make_sinc(
     -------
     X, y : ndarrays of shape (n_samples, 1) and (n_samples,)
         The points, uniform on [-10, 10), and the noisy values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.datasets import make_sinc
-    >>> X, y = make_sinc(noise=0.0, random_state=0)
-    >>> bool(np.allclose(y, np.sin(X[:, 0]) / X[:, 0]))
-    True
     """
     rng = np.random.default_rng(random_state)
     x = rng.uniform(-10.0, 10.0, size=n_samples)
@@ -180,7 +166,6 @@ def make_sparse_regression(
     Parameters
     ----------
     n_samples, n_features : int, default=150 and 500
-        Numbers of observations and of features.
     n_relevant : int, default=10
         Number of coefficients that are not zero.
     rho : float, default=0.0
@@ -192,7 +177,6 @@ def make_sparse_regression(
     Returns
     -------
     X, y, coef : ndarrays of shape (n_samples, n_features), (n_samples,) and (n_features,)
-        The design, the responses and the true coefficients.
     """
     rng = np.random.default_rng(random_state)
     coef = _random_signs(n_features, n_relevant, rng)
@@ -219,7 +203,6 @@ def make_sparse_classification(
     Parameters
     ----------
     n_samples, n_features : int, default=150 and 1000
-        Numbers of observations and of features.
     n_relevant : int, default=5
         Number of coefficients that are not zero.
     weight : float, default=2.0
@@ -263,8 +246,7 @@ def make_spiral(
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
-        The points and their classes, 0 or 1.
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), classes 0 and 1
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)
@@ -298,17 +280,7 @@ def make_offset_spirals(
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
-        The points and their classes, 0 or 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.datasets import make_offset_spirals
-    >>> X, y = make_offset_spirals(100, noise=0.0, random_state=0)
-    >>> radius = np.sort(np.linalg.norm(X, axis=1)[y == 1]), np.sort(np.linalg.norm(X, axis=1)[y == 0])
-    >>> bool(np.allclose(radius[0] - radius[1], 1.0))
-    True
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), classes 0 and 1
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)
@@ -340,15 +312,7 @@ def make_cross(
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
-        The points and their classes, 0 or 1.
-
-    Examples
-    --------
-    >>> from laconism.datasets import make_cross
-    >>> X, y = make_cross(n_samples=100, random_state=0)
-    >>> X[y == 0].std(axis=0).round(1)
-    array([1.1, 0.1])
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), classes 0 and 1
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)

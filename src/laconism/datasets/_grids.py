@@ -27,8 +27,7 @@ def mixture_means(random_state: Seed = None) -> Floats:
 
     Returns
     -------
-    means : ndarray of shape (2, 10, 2)
-        The means by class.
+    means : ndarray of shape (2, 10, 2), by class
     """
     centres = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
     return centres + np.random.default_rng(random_state).standard_normal((2, 10, 2))
@@ -61,8 +60,7 @@ def make_mixture(
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2 + n_noise) and (n_samples,)
-        The points and their classes, 0 or 1.
+    X, y : ndarrays of shape (n_samples, 2 + n_noise) and (n_samples,), classes 0 and 1
 
     Examples
     --------
@@ -107,7 +105,6 @@ def make_grid(
     Parameters
     ----------
     n_samples : int, default=100
-        Number of observations.
     shape : sequence of int, default=(10, 8)
         Shape of each observation: rows and columns of a table, or any number of modes.
     relevant : sequence of int or of sequences of int
