@@ -10,8 +10,7 @@ import numpy as np
 from scipy.stats import norm, sem
 
 from .console import Terminal, UserError, listed, sentence, several
-from .data import Data, Source, read_data
-from .models import Choice, check_size, make_pipeline, sample_rows
+from .models import Choice, Data, Source, check_size, make_pipeline, read_data, sample_rows
 from .rivals import KERNEL_ROWS, USUAL, Contender, contenders, distribution
 
 # Lower bound of a probability in the log-loss.
