@@ -35,12 +35,11 @@ def make_ripley(n_samples: int = 250, random_state: Seed = None) -> tuple[Floats
     Parameters
     ----------
     n_samples : int, default=250
-        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), classes 0 and 1
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), balanced classes 0 and 1, shuffled
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)
@@ -61,13 +60,12 @@ def make_gaussian_classes(
     Parameters
     ----------
     n_samples : int, default=200
-        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     n_features : int, at least 2, default=2
     random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, n_features) and (n_samples,), classes 0 and 1
+    X, y : ndarrays of shape (n_samples, n_features) and (n_samples,), balanced classes 0 and 1, shuffled
     """
     if n_features < 2:
         raise ValueError(f"n_features must be at least 2, the informative ones; got {n_features}.")
@@ -237,7 +235,6 @@ def make_spiral(
     Parameters
     ----------
     n_samples : int, default=200
-        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     turns : float, default=2.0
         How often each arm goes around.
     noise : float, default=0.03
@@ -246,7 +243,7 @@ def make_spiral(
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), classes 0 and 1
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), balanced classes 0 and 1, shuffled
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)
@@ -271,7 +268,6 @@ def make_offset_spirals(
     Parameters
     ----------
     n_samples : int, default=400
-        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     turns : float, default=2.0
         How often each arm goes around.
     noise : float, default=0.35
@@ -280,7 +276,7 @@ def make_offset_spirals(
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), classes 0 and 1
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), balanced classes 0 and 1, shuffled
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)
@@ -305,14 +301,13 @@ def make_cross(
     Parameters
     ----------
     n_samples : int, default=200
-        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     ratio : float, default=7.0
         Length over width of each class.
     random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), classes 0 and 1
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), balanced classes 0 and 1, shuffled
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)

@@ -50,7 +50,6 @@ def make_mixture(
     Parameters
     ----------
     n_samples : int, default=200
-        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     n_noise : int, default=0
         Number of noise features, after the two relevant ones, which do not depend on it.
     means : array-like of shape (2, n_components, 2) or None, default=None
@@ -60,7 +59,7 @@ def make_mixture(
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2 + n_noise) and (n_samples,), classes 0 and 1
+    X, y : ndarrays of shape (n_samples, 2 + n_noise) and (n_samples,), balanced classes 0, 1, shuffled
 
     Examples
     --------

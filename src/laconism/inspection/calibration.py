@@ -44,12 +44,10 @@ class CalibrationDisplay(Display):
 
     Examples
     --------
-    >>> from laconism import SparseBayesClassifier
-    >>> from laconism.datasets import make_ripley
-    >>> from laconism.inspection import CalibrationDisplay
-    >>> X, y = make_ripley(200, random_state=0)
+    >>> from laconism import SparseBayesClassifier, datasets, inspection
+    >>> X, y = datasets.make_ripley(200, random_state=0)
     >>> model = SparseBayesClassifier(kernel="rbf", gamma=2.0).fit(X[:100], y[:100])
-    >>> display = CalibrationDisplay.from_estimator(model, X[100:], y[100:], n_bins=5)
+    >>> display = inspection.CalibrationDisplay.from_estimator(model, X[100:], y[100:], n_bins=5)
     >>> int(display.counts.sum())
     100
     """

@@ -39,12 +39,10 @@ class ConvergenceDisplay(Display):
 
     Examples
     --------
-    >>> from laconism import SparseBayesClassifier
-    >>> from laconism.datasets import make_ripley
-    >>> from laconism.inspection import ConvergenceDisplay
-    >>> X, y = make_ripley(100, random_state=0)
+    >>> from laconism import SparseBayesClassifier, datasets, inspection
+    >>> X, y = datasets.make_ripley(100, random_state=0)
     >>> model = SparseBayesClassifier(kernel="rbf", gamma=2.0).fit(X, y)
-    >>> display = ConvergenceDisplay.from_estimator(model)
+    >>> display = inspection.ConvergenceDisplay.from_estimator(model)
     >>> int(display.actives[0][-1]) == model.n_relevant_
     True
     """
@@ -124,11 +122,9 @@ class ProjectionDisplay(Display):
 
     Examples
     --------
-    >>> from laconism import LaconicClassifier
-    >>> from laconism.datasets import make_ripley
-    >>> from laconism.inspection import ProjectionDisplay
-    >>> X, y = make_ripley(100, random_state=0)
-    >>> display = ProjectionDisplay.from_estimator(LaconicClassifier().fit(X, y))
+    >>> from laconism import LaconicClassifier, datasets, inspection
+    >>> X, y = datasets.make_ripley(100, random_state=0)
+    >>> display = inspection.ProjectionDisplay.from_estimator(LaconicClassifier().fit(X, y))
     >>> bool(display.paths[0][display.chosen[0]] <= display.tolerance)
     True
     """
@@ -211,12 +207,10 @@ class SparsityPathDisplay(Display):
 
     Examples
     --------
-    >>> from laconism import SparseBayesClassifierCV
-    >>> from laconism.datasets import make_cross
-    >>> from laconism.inspection import SparsityPathDisplay
-    >>> X, y = make_cross(100, random_state=0)
+    >>> from laconism import SparseBayesClassifierCV, datasets, inspection
+    >>> X, y = datasets.make_cross(100, random_state=0)
     >>> model = SparseBayesClassifierCV(kernel="rbf", gammas=[2.0]).fit(X, y)
-    >>> display = SparsityPathDisplay.from_estimator(model)
+    >>> display = inspection.SparsityPathDisplay.from_estimator(model)
     >>> display.shapes
     array([0.1, 0.5, 1. , 1.5, 2. ])
     """

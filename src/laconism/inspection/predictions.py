@@ -41,7 +41,6 @@ class BoundaryDisplay(Display):
     relevance_vectors : ndarray of shape (n_relevant, 2) or None, default=None
         Points to mark with squares.
     feature_names : sequence of two str, default=("feature 0", "feature 1")
-        Labels of the axes.
     title : str, default=""
 
     Attributes
@@ -56,12 +55,10 @@ class BoundaryDisplay(Display):
 
     Examples
     --------
-    >>> from laconism import SparseBayesClassifier
-    >>> from laconism.datasets import make_ripley
-    >>> from laconism.inspection import BoundaryDisplay
-    >>> X, y = make_ripley(100, random_state=0)
+    >>> from laconism import SparseBayesClassifier, datasets, inspection
+    >>> X, y = datasets.make_ripley(100, random_state=0)
     >>> model = SparseBayesClassifier(kernel="rbf", gamma=2.0).fit(X, y)
-    >>> display = BoundaryDisplay.from_estimator(model, X, y, grid_resolution=50)
+    >>> display = inspection.BoundaryDisplay.from_estimator(model, X, y, grid_resolution=50)
     >>> display.ax_.get_title()
     '... kernels kept'
     """
@@ -150,7 +147,8 @@ class BoundaryDisplay(Display):
 
         p = self.response[:, :, 1]
         shades = LinearSegmentedColormap.from_list("laconism", _SHADES)
-        self._fill(p, cmap=shades, vmin=0, vmax=1, shading="gouraud")
+        look = {"cmap": shades, "vmin": 0, "vmax": 1, "shading": "gouraud"}
+        self.surface_ = self.ax_.pcolormesh(self.xx0, self.xx1, p, rasterized=True, **look)
         bar = self.figure_.colorbar(self.surface_, ax=self.ax_, ticks=[0, 0.1, 0.5, 0.9, 1])
         bar.set_label(f"probability of {brief(self.classes[1])}")
         self.boundaries_ = []
@@ -163,15 +161,13 @@ class BoundaryDisplay(Display):
 
         n_classes = self.response.shape[2]
         colours = ListedColormap([_REGIONS[k % len(_REGIONS)] for k in range(n_classes)])
-        places = {"vmin": -0.5, "vmax": n_classes - 0.5, "shading": "nearest"}
-        self._fill(self.response.argmax(axis=2), cmap=colours, **places)
+        look = {"cmap": colours, "vmin": -0.5, "vmax": n_classes - 0.5, "shading": "nearest"}
+        winner = self.response.argmax(axis=2)
+        self.surface_ = self.ax_.pcolormesh(self.xx0, self.xx1, winner, rasterized=True, **look)
         self.boundaries_ = []
         for k in range(n_classes):
             lead = self.response[:, :, k] - np.delete(self.response, k, axis=2).max(axis=2)
             self.boundaries_.append(self._line(lead, 0.0, "solid"))
-
-    def _fill(self, values: Array, **look: Any) -> None:
-        self.surface_ = self.ax_.pcolormesh(self.xx0, self.xx1, values, rasterized=True, **look)
 
     def _line(self, values: Array, level: float, style: str) -> Any:
         if not values.min() < level < values.max():
@@ -205,10 +201,8 @@ class RegressionBandDisplay(Display):
 
     Parameters
     ----------
-    x : ndarray of shape (n_points,)
-        Points at which the band is drawn.
-    mean, std : ndarray of shape (n_points,)
-        Predictive mean and standard deviation at these points.
+    x, mean, std : ndarray of shape (n_points,)
+        Points of the band, and the predictive mean and standard deviation there.
     X, y : ndarray of shape (n_samples,) or None, default=None
         Observations to draw, and their targets.
     relevance, relevance_y : ndarray of shape (n_relevant,) or None, default=None
@@ -219,20 +213,16 @@ class RegressionBandDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    line_ : matplotlib Line2D
-        The mean.
-    band_ : matplotlib PolyCollection
+    line_, band_ : matplotlib Line2D and PolyCollection
     points_, squares_ : matplotlib PathCollection or None
         Observations and relevance vectors.
 
     Examples
     --------
-    >>> from laconism import RVMRegressor
-    >>> from laconism.datasets import make_sinc
-    >>> from laconism.inspection import RegressionBandDisplay
-    >>> X, y = make_sinc(100, random_state=0)
+    >>> from laconism import RVMRegressor, datasets, inspection
+    >>> X, y = datasets.make_sinc(100, random_state=0)
     >>> model = RVMRegressor(gamma=1 / 18).fit(X, y)
-    >>> display = RegressionBandDisplay.from_estimator(model, X, y)
+    >>> display = inspection.RegressionBandDisplay.from_estimator(model, X, y)
     >>> len(display.relevance) == model.n_relevant_
     True
     """

@@ -23,12 +23,10 @@ class RelevanceDisplay(Display):
 
     Parameters
     ----------
-    values : ndarray of shape (n_kept,)
-        The weights, the largest first.
-    names : sequence of str
-        Names of the features or kernels.
+    values, names : ndarray of shape (n_kept,) and sequence of str
+        Weights of the features or kernels, the largest first, and their names.
     deviations : ndarray of shape (n_kept,) or None, default=None
-        Their standard deviations.
+        Standard deviations of the weights.
     label, title : str, default="weight" and ""
         Label of the horizontal axis, and title of the axes.
 
@@ -39,11 +37,9 @@ class RelevanceDisplay(Display):
 
     Examples
     --------
-    >>> from laconism import SparseBayesRegressor
-    >>> from laconism.datasets import make_sparse_regression
-    >>> from laconism.inspection import RelevanceDisplay
-    >>> X, y, coef = make_sparse_regression(80, 30, n_relevant=3, random_state=0)
-    >>> display = RelevanceDisplay.from_estimator(SparseBayesRegressor().fit(X, y))
+    >>> from laconism import SparseBayesRegressor, datasets, inspection
+    >>> X, y, coef = datasets.make_sparse_regression(80, 30, n_relevant=3, random_state=0)
+    >>> display = inspection.RelevanceDisplay.from_estimator(SparseBayesRegressor().fit(X, y))
     >>> sorted(display.names) == [f"feature {k}" for k in coef.nonzero()[0]]
     True
     """
@@ -236,11 +232,9 @@ class GridRelevanceDisplay(Display):
     weights : ndarray of shape (M1, M2)
         Absolute values of the weights.
     relevances : pair of ndarrays of shape (M1,) and (M2,)
-        Relevance of rows and columns.
     names : pair of sequences of str or None, default=(None, None)
-        Names of rows and columns.
     labels : pair of str, default=("row", "column")
-        What rows and columns are.
+        Relevances and names of rows and columns, and what rows and columns are.
     title : str, default=""
 
     Attributes
@@ -253,11 +247,9 @@ class GridRelevanceDisplay(Display):
 
     Examples
     --------
-    >>> from laconism import GridRVMRegressor
-    >>> from laconism.datasets import make_grid
-    >>> from laconism.inspection import GridRelevanceDisplay
-    >>> X, y, coef = make_grid(100, (8, 6), relevant=([1, 2], [3]), random_state=0)
-    >>> display = GridRelevanceDisplay.from_estimator(GridRVMRegressor().fit(X, y))
+    >>> from laconism import GridRVMRegressor, datasets, inspection
+    >>> X, y, coef = datasets.make_grid(100, (8, 6), relevant=([1, 2], [3]), random_state=0)
+    >>> display = inspection.GridRelevanceDisplay.from_estimator(GridRVMRegressor().fit(X, y))
     >>> display.weights.shape
     (8, 6)
     """
