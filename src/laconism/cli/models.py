@@ -195,15 +195,14 @@ def check_size(estimator: Any, rows: int, columns: int, most: int = 100_000) -> 
 
 def sample_rows(n: int, most: int | None, y: Any, task: str, seed: int) -> Any:
     """Return the rows to work on: all, or a draw that keeps the classes' shares."""
+    import pandas as pd
+
     if most is None or n <= most:
         return np.arange(n)
     order = np.random.default_rng(seed).permutation(n)
     if task == "classification":
         # The k-th row of a class of m comes at (k - 1) / m: any first part has the whole's shares, and
         # at least one row of every class.
-        _, codes, counts = np.unique(y[order], return_inverse=True, return_counts=True)
-        place = np.empty(n)
-        for code, count in enumerate(counts):
-            place[codes == code] = np.arange(count) / count
-        order = order[np.argsort(place, kind="stable")]
+        classes = pd.Series(order).groupby(y[order])
+        order = order[np.argsort(classes.cumcount() / classes.transform("size"), kind="stable")]
     return np.sort(order[:most])
