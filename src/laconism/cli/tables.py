@@ -137,7 +137,9 @@ def _with_numerals(
         terminal.note(f"{name}: {column} was read as numbers, {example!r} as {number:g}.")
     if len(found) > most_notes:
         terminal.note(f"{name}: read as numbers as well: {listed(list(found)[most_notes:])}.")
-    return table.assign(**found)
+    for column, numbers in found.items():
+        table[column] = numbers
+    return table
 
 
 def read_numerals(column: Any) -> Any:
