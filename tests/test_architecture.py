@@ -15,6 +15,7 @@ import pytest
 
 import laconism
 from laconism._component import Component
+from laconism.judging.ablate import SWITCHES
 
 ROOT = Path(laconism.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -324,3 +325,33 @@ def test_estimators_show_an_example(cls):
 
 def test_estimators_are_found():
     assert {laconism.SparseBayesClassifier, laconism.SparseBayesRegressor} <= ESTIMATORS
+
+
+# What a reader can hold in mind: the length and the branches of a function, numbers, rules, lines.
+LONGEST_FUNCTION_LINES = 60
+MOST_BRANCHES = 12
+MOST_CONSTANTS = 180
+MOST_RULES = 20
+MOST_LINES = 25_000
+NUMBER = re.compile(
+    r"^_?[A-Z][A-Z0-9_]*(?:\s*,\s*_?[A-Z][A-Z0-9_]*)*\s*(?::[^=\n]+)?=\s*\(?-?[0-9.]", re.MULTILINE
+)
+BRANCHES = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler)
+
+
+@pytest.mark.parametrize("package", ["flagship", "judging", "sparse"])
+def test_functions_are_short(package):
+    for path in (ROOT / package).glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+                body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
+                assert node.end_lineno - body[0].lineno < LONGEST_FUNCTION_LINES, node.name
+                branches = sum(isinstance(each, BRANCHES) for each in ast.walk(node))
+                assert branches <= MOST_BRANCHES, node.name
+
+
+def test_constants_rules_and_lines_are_few():
+    texts = [path.read_text() for path in FILES]
+    assert sum(len(NUMBER.findall(text)) for text in texts) <= MOST_CONSTANTS
+    assert sum(text.count("\n") for text in texts) <= MOST_LINES
+    assert len(SWITCHES) <= MOST_RULES

@@ -2,10 +2,10 @@
 
 ``app`` has the commands and their options; each command is the function and the module of its name:
 ``fit``, ``predict``, ``inspect``, ``evaluate``, ``report``. A table is read by ``raw`` (bytes),
-``numerals`` (numbers in local notations), ``tables`` (rows and columns), ``columns`` (the kind of each
-column) and ``data`` (features and target). ``models`` makes our estimators, ``rivals`` those of
-scikit-learn, ``compare`` cross-validates them. ``figures`` draws the figures of a report, ``console``
-writes to the terminal and checks output paths.
+``tables`` (rows and columns) and ``columns`` (the kind of each column). ``models`` splits it into
+features and target and makes our estimators, ``rivals`` makes those of scikit-learn, ``compare``
+cross-validates them. ``figures`` draws the figures of a report, ``console`` writes to the terminal and
+checks output paths.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,6 @@ from .console import Terminal, UserError, listed, several
 
 # Maximum number of features for one column of categories; rarer categories share one.
 _MAX_CATEGORIES = 20
-# Text with more distinct values than this fraction of its rows identifies rows.
-_IDENTIFIER_SHARE = 0.5
-# Text of which at least this fraction is numbers is a column of numbers with errors.
-_NUMBER_SHARE = 0.9
 _DATE = re.compile(
     r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
     r"|\d{1,2}[-/. ]+[^\W\d]{3,9}[-/., ]+(\d{4}|\d{2})|[^\W\d]{3,9}[. ]+\d{1,2},? \d{4})([T\s].*)?",
@@ -57,11 +52,8 @@ def plan_columns(
     unknown = [name for name in (*drop, *keep) if name not in table.columns]
     if unknown:
         raise UserError(f"There is no column {listed(unknown)} to drop or keep.")
-    plan = Plan()
-    for name, column in table.items():
-        if name in drop:
-            plan.left_out[name] = "as asked"
-            continue
+    plan = Plan(left_out=dict.fromkeys(drop, "as asked"))
+    for name, column in table.drop(columns=list(drop)).items():
         if is_nested(column):
             plan.left_out[name] = "lists"
             continue
@@ -116,28 +108,26 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[list[str], str]]:
 
 def is_nested(column: Any) -> bool:
     """Return whether the cells hold lists or records, which Parquet allows."""
-    return isinstance(_first(column), list | tuple | dict | np.ndarray)
+    from pandas.api.types import is_list_like
+
+    return any(is_list_like(cell) for cell in column.dropna()[:1])
 
 
 def time_of(column: Any) -> str:
     """Return whether a typed column holds dates or durations; an empty string for neither."""
-    from pandas import PeriodDtype
-    from pandas.api.types import is_datetime64_any_dtype, is_timedelta64_dtype
+    from pandas.api.types import infer_dtype
 
-    if is_timedelta64_dtype(column):
+    kind = infer_dtype(column, skipna=True)
+    if kind in ("timedelta", "timedelta64"):
         return "durations"
-    dates = is_datetime64_any_dtype(column) or isinstance(column.dtype, PeriodDtype)
-    return "dates" if dates or isinstance(_first(column), date) else ""
+    return "dates" if kind in ("date", "datetime", "datetime64", "period") else ""
 
 
-def _first(column: Any) -> Any:
-    """Return the first cell of a column of objects that is not missing."""
-    known = column.dropna() if column.dtype == object else column[:0]
-    return known.iloc[0] if len(known) else None
+def _as_numbers(column: Any, least_share: float = 0.9) -> Any:
+    """Return the column as numbers, or ``None`` if it is text; raise at single texts among numbers.
 
-
-def _as_numbers(column: Any) -> Any:
-    """Return the column as numbers, or ``None`` if it is text; raise at single texts among numbers."""
+    Text of which at least this share is numbers is a column of numbers with errors.
+    """
     import pandas as pd
     from pandas.api.types import is_numeric_dtype
 
@@ -151,7 +141,7 @@ def _as_numbers(column: Any) -> Any:
     good = numbers.notna()
     if not len(known) or good.all():
         return numbers.reindex(column.index)
-    if good.mean() >= _NUMBER_SHARE:
+    if good.mean() >= least_share:
         row = int(np.argmax(column.notna().to_numpy() & ~good.reindex(column.index, fill_value=True)))
         text = str(column.iloc[row])
         raise UserError(
@@ -161,8 +151,11 @@ def _as_numbers(column: Any) -> Any:
     return None
 
 
-def _uselessness(name: str, column: Any, distinct: int) -> str:
-    """Return why a column cannot be used, or an empty string; ``distinct`` counts its texts."""
+def _uselessness(name: str, column: Any, distinct: int, most_share: float = 0.5) -> str:
+    """Return why a column cannot be used, or an empty string; ``distinct`` counts its texts.
+
+    Text with more distinct values than this share of its rows identifies rows.
+    """
     from pandas.api.types import is_float_dtype
 
     known, time = column.dropna(), time_of(column)
@@ -172,7 +165,7 @@ def _uselessness(name: str, column: Any, distinct: int) -> str:
         return "durations; make numbers of them first"
     if _IDENTIFIER.search(name) and not is_float_dtype(column) and column.is_unique:
         return f"an identifier; --keep {name!r} keeps it"
-    if distinct > max(_MAX_CATEGORIES, _IDENTIFIER_SHARE * len(known)):
+    if distinct > max(_MAX_CATEGORIES, most_share * len(known)):
         return f"text with {distinct:,} distinct values{_mixture(known)}; --keep {name!r} keeps it"
     return ""
 

@@ -10,12 +10,8 @@ import numpy as np
 from scipy.stats import norm, sem
 
 from .console import Terminal, UserError, listed, sentence, several
-from .data import Data, Source, read_data
-from .models import Choice, check_size, make_pipeline, sample_rows
+from .models import Choice, Data, Source, check_size, make_pipeline, read_data, sample_rows
 from .rivals import KERNEL_ROWS, USUAL, Contender, contenders, distribution
-
-# Lower bound of a probability in the log-loss.
-_MIN_PROBABILITY = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -179,7 +175,7 @@ def _run(result: Result, data: Data, train: Any, test: Any, max_rows: int | None
         result.labels[test] = model.predict(X)
         result.loss[test] = result.labels[test] != y
         true = probability[np.arange(len(test)), np.searchsorted(classes, y)]
-        result.score[test] = -np.log(np.maximum(true, _MIN_PROBABILITY))
+        result.score[test] = -np.log(np.maximum(true, np.finfo(float).eps))
     else:
         mean, std = distribution(model, X)
         result.predictions[test, 0] = mean

@@ -9,7 +9,7 @@ import numpy as np
 
 from .compare import Result, Validation, compare, mean_and_error
 from .console import Terminal, several
-from .data import Source
+from .models import Source
 
 
 def evaluate(source: Source, validation: Validation, terminal: Terminal, *, seed: int = 0) -> None:

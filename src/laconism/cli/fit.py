@@ -7,11 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from .console import Terminal, check_writable
-from .data import Data, Source, read_data
-from .models import Choice, check_size, make_pipeline, sample_rows
-
-# Default maximum of training rows for a model with kernels.
-_MAX_ROWS = 20_000
+from .models import Choice, Data, Source, check_size, make_pipeline, read_data, sample_rows
 
 
 def fit_pipeline(data: Data, estimator: Any, rows: Any, target: str, terminal: Terminal) -> Any:
@@ -54,7 +50,7 @@ def fit(
     data = read_data(source, terminal, as_grid=choice.grid_shape is not None)
     estimator = choice.make(data.task)
     if max_rows is None and getattr(estimator, "kernel", None) is not None:
-        max_rows = _MAX_ROWS
+        max_rows = 20_000
     n = len(data.y)
     rows = sample_rows(n, max_rows, data.y, data.task, choice.seed)
     if len(rows) < n:

@@ -1,4 +1,4 @@
-"""Task, target and estimator of a table."""
+"""Data, task and estimator of a table."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Plan, is_nested, make_preprocessing, time_of
+from .columns import Plan, is_nested, make_preprocessing, plan_columns, tidy, time_of
 from .console import Terminal, UserError, listed, several
+from .tables import read_table, split_target
 
 _ESTIMATORS = {
     "auto": "Laconic",
@@ -22,14 +23,56 @@ MODELS = tuple(_ESTIMATORS)
 KERNELS = ("rbf", "matern", "poly", "linear", "none")
 TASKS = ("auto", "classification", "regression")
 
-# Whole numbers with at most this many distinct values are classes.
-_MAX_INTEGER_CLASSES = 10
-# Maximum number of classes of text.
-_MAX_TEXT_CLASSES = 100
+
+@dataclass(frozen=True)
+class Source:
+    """A table and how to read it."""
+
+    path: str
+    target: str
+    task: str = "auto"
+    missing: list[str] | None = None
+    drop: list[str] | None = None
+    keep: list[str] | None = None
+
+    @property
+    def name(self) -> str:
+        """What the table is called in messages."""
+        return "stdin" if self.path == "-" else self.path
 
 
-def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
-    """Return the task, and a complete target as labels or as numbers; report the decision."""
+@dataclass(frozen=True)
+class Data:
+    """A table that has been read: features as columns, labels or values, and what the columns are."""
+
+    table: Any
+    y: Any
+    task: str
+    plan: Plan
+
+    def at(self, rows: Any) -> tuple[Any, Any]:
+        """Return features and target of some rows."""
+        return self.table.iloc[rows], self.y[rows]
+
+
+def read_data(source: Source, terminal: Terminal, *, as_grid: bool = False) -> Data:
+    """Read the data of a table, and report all decisions as notes."""
+    whole = read_table(source.path, terminal, source.missing or ())
+    terminal.remark(f"{source.name}: {several(len(whole), 'row')}, {several(whole.shape[1], 'column')}")
+    rest, target = split_target(whole, source.target, source.name, terminal)
+    task, y = settle_task(target, source.task, terminal)
+    drop, keep = source.drop or (), source.keep or ()
+    plan = plan_columns(rest, terminal, drop=drop, keep=keep, as_grid=as_grid)
+    return Data(tidy(rest, plan.numbers, plan.categories), y, task, plan)
+
+
+def settle_task(
+    target: Any, task: str, terminal: Terminal, *, max_integers: int = 10, max_texts: int = 100
+) -> tuple[str, Any]:
+    """Return the task, and a complete target as labels or as numbers; report the decision.
+
+    Whole numbers are classes if at most ``max_integers`` are distinct.
+    """
     import pandas as pd
     from pandas.api.types import is_bool_dtype
 
@@ -52,7 +95,7 @@ def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
         task, other, why = "classification", "regression", "true and false" if boolean else "text"
         if numeric:
             why = f"{distinct} distinct whole numbers"
-            if not whole or distinct > _MAX_INTEGER_CLASSES:
+            if not whole or distinct > max_integers:
                 task, other, why = other, task, "numbers"
             why += f"; --task {other} if that is not meant"
         terminal.remark(f"{name}: {task} ({why})")
@@ -60,7 +103,7 @@ def settle_task(target: Any, task: str, terminal: Terminal) -> tuple[str, Any]:
         if not numeric:
             raise UserError(f"The target {name} is not numbers, so it cannot be regressed on.")
         return task, numbers.to_numpy(dtype=np.float64)
-    if distinct > max(_MAX_INTEGER_CLASSES, min(_MAX_TEXT_CLASSES, len(target) // 2)):
+    if distinct > max(max_integers, min(max_texts, len(target) // 2)):
         raise UserError(
             f"The target {name} has {distinct:,} distinct values in {several(len(target), 'row')}: too "
             "many for classes; is it the right column?"
@@ -152,15 +195,14 @@ def check_size(estimator: Any, rows: int, columns: int, most: int = 100_000) -> 
 
 def sample_rows(n: int, most: int | None, y: Any, task: str, seed: int) -> Any:
     """Return the rows to work on: all, or a draw that keeps the classes' shares."""
+    import pandas as pd
+
     if most is None or n <= most:
         return np.arange(n)
     order = np.random.default_rng(seed).permutation(n)
     if task == "classification":
         # The k-th row of a class of m comes at (k - 1) / m: any first part has the whole's shares, and
         # at least one row of every class.
-        _, codes, counts = np.unique(y[order], return_inverse=True, return_counts=True)
-        place = np.empty(n)
-        for code, count in enumerate(counts):
-            place[codes == code] = np.arange(count) / count
-        order = order[np.argsort(place, kind="stable")]
+        classes = pd.Series(order).groupby(y[order])
+        order = order[np.argsort(classes.cumcount() / classes.transform("size"), kind="stable")]
     return np.sort(order[:most])

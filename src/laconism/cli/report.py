@@ -15,11 +15,10 @@ from ..interop.persistence import write_whole
 from . import figures
 from .compare import Result, Validation, compare
 from .console import Terminal, check_writable, several
-from .data import Data, Source
 from .evaluate import advise, as_records, cells, headers
 from .fit import fit_pipeline
 from .inspect import Bars, compared, describe, path_of, pictures, show
-from .models import Choice, sample_rows
+from .models import Choice, Data, Source, sample_rows
 
 
 def report(
@@ -67,33 +66,31 @@ def importance(
 
     ``None`` if there are too many columns. At most ``max_rows`` of each fold are used.
     """
+    from sklearn.inspection import permutation_importance
+
     names = data.plan.used
     if len(names) > max_columns:
         return None
-    rng = np.random.default_rng(seed)
-    folds = [(model, *data.at(rng.permutation(test)[:max_rows])) for model, test in mine.fitted]
-    before = np.mean([_nats(*fold) for fold in folds])
-    lost = []
-    with terminal.progress("shuffling", total=len(names)) as step:
-        for name in names:
-            after = []
-            for model, table, y in folds:
-                mixed = table.copy()
-                mixed[name] = rng.permutation(table[name].to_numpy())
-                after.append(_nats(model, mixed, y))
-            lost.append((name, float(np.mean(after) - before)))
-            step(name)
-    return Bars("nats per row lost on unseen rows when a column is shuffled", lost)
+    rng, lost = np.random.default_rng(seed), []
+    with terminal.progress("shuffling columns", total=len(mine.fitted)) as step:
+        for pipeline, test in mine.fitted:
+            table, y = data.at(rng.permutation(test)[:max_rows])
+            shuffle = {"n_repeats": 1, "random_state": seed}
+            found = permutation_importance(pipeline, table, y, scoring=_log_score, **shuffle)
+            lost.append(found.importances_mean)
+            step()
+    nats = zip(names, np.mean(lost, axis=0).tolist(), strict=True)
+    return Bars("nats per row lost on unseen rows when a column is shuffled", list(nats))
 
 
-def _nats(pipeline: Any, table: Any, y: Any) -> float:
-    """Return minus the mean log-probability (density)."""
+def _log_score(pipeline: Any, table: Any, y: Any) -> float:
+    """Return the mean log-probability (density)."""
     X, model = pipeline[0].transform(table), pipeline[-1]
     if hasattr(model, "classes_"):
         known = np.isin(y, model.classes_)
         place = np.searchsorted(model.classes_, y[known])
-        return float(-np.mean(model.predict_log_proba(X)[known][np.arange(place.size), place]))
-    return float(-np.mean(norm.logpdf(y, *model.predict_dist(X))))
+        return float(np.mean(model.predict_log_proba(X)[known][np.arange(place.size), place]))
+    return float(np.mean(norm.logpdf(y, *model.predict_dist(X))))
 
 
 # ---- the page -----------------------------------------------------------------------------

@@ -16,9 +16,6 @@ NAMES = (*MODELS, "svc", "gp", "linear", "baseline")
 USUAL = ("auto", "sparse", "rvm", "svc", "gp", "linear", "baseline")
 # Default maximum of training rows for kernel machines, to bound the time of a comparison.
 KERNEL_ROWS = 2_000
-# Rows and folds for the tuning of rivals.
-_TUNING_ROWS = 1_000
-_TUNING_FOLDS = 3
 
 
 @dataclass(frozen=True)
@@ -53,6 +50,7 @@ class Contender:
         if self.ours:
             return int(model.get_support().sum() if self.key == "grid" else model.n_relevant_)
         machine = getattr(model, "machine_", model)
+        machine = getattr(machine, "regressor_", machine)
         if self.kind == "kernels":
             return int(np.sum(machine.n_support_))
         return int(np.any(np.atleast_2d(machine.coef_) != 0, axis=0).sum())
@@ -82,10 +80,12 @@ def contenders(task: str, keys: Sequence[str], seed: int, own: Choice | None = N
 
 def _rivals(task: str, seed: int) -> list[Contender]:
     """Return the models of scikit-learn."""
+    from sklearn.compose import TransformedTargetRegressor
     from sklearn.dummy import DummyClassifier
     from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
     from sklearn.linear_model import BayesianRidge, LogisticRegression
+    from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC, SVR
 
     costs = [0.1, 1.0, 10.0, 100.0]
@@ -98,7 +98,8 @@ def _rivals(task: str, seed: int) -> list[Contender]:
         process = partial(GaussianProcessClassifier, kernel)
         titles, baseline = ("SVC (tuned)", "logistic (tuned)", "majority"), DummyClassifier
     else:
-        machine = partial(Tuned, SVR(), {"C": costs}, "neg_mean_squared_error", seed)
+        scaled = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
+        machine = partial(Tuned, scaled, {"regressor__C": costs}, "neg_mean_squared_error", seed)
         linear, noise = BayesianRidge, WhiteKernel(0.1, (1e-6, 1e1))
         process = partial(GaussianProcessRegressor, kernel + noise, normalize_y=True)
         titles, baseline = ("SVR (tuned)", "ridge", "mean"), MeanRegressor
@@ -113,8 +114,8 @@ def _rivals(task: str, seed: int) -> list[Contender]:
 class Tuned:
     """A model whose settings are the best of a grid on a sample of the rows.
 
-    Kernels get widths around scikit-learn's default, targets of a regression are standardised, and
-    probabilities of a support vector machine are calibrated as scikit-learn recommends.
+    Kernels get widths around scikit-learn's default, and probabilities of a support vector machine are
+    calibrated as scikit-learn recommends.
     """
 
     def __init__(self, model: Any, grid: dict[str, Any], scoring: str, seed: int) -> None:
@@ -123,16 +124,21 @@ class Tuned:
         self.scoring = scoring
         self.seed = seed
 
-    def fit(self, X: Any, y: Any) -> Tuned:
-        """Search on a sample, fit on all rows."""
-        from sklearn.base import is_regressor
+    def fit(self, X: Any, y: Any, max_rows: int = 1_000) -> Tuned:
+        """Search on a sample of at most ``max_rows``, fit on all rows."""
+        from sklearn.base import clone, is_regressor
         from sklearn.calibration import CalibratedClassifierCV
+        from sklearn.model_selection import GridSearchCV
 
-        self.centre_, self.scale_ = 0.0, 1.0
-        if is_regressor(self.model):
-            self.centre_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
-            y = (y - self.centre_) / self.scale_
-        best = self._search(X, y, is_regressor(self.model))
+        width = 1 / (X.shape[1] * (float(X.var()) or 1.0))
+        widths = {
+            name: [width / 4, width, 4 * width] for name in self.model.get_params() if "gamma" in name
+        }
+        task = "regression" if is_regressor(self.model) else "classification"
+        rows = sample_rows(len(y), max_rows, y, task, self.seed)
+        cv = 3 if task == "regression" else _folds(y[rows])
+        search = GridSearchCV(self.model, self.grid | widths, scoring=self.scoring, cv=cv, refit=False)
+        best = clone(self.model).set_params(**search.fit(X[rows], y[rows]).best_params_)
         if is_regressor(best) or hasattr(best, "predict_proba"):
             self.machine_ = self.probable_ = best.fit(X, y)
         else:
@@ -141,36 +147,21 @@ class Tuned:
         self.classes_ = getattr(self.probable_, "classes_", None)
         return self
 
-    def _search(self, X: Any, y: Any, regression: bool) -> Any:
-        """Return the model, unfitted, with the settings that were best on a sample."""
-        from sklearn.base import clone
-        from sklearn.model_selection import GridSearchCV
-
-        grid = dict(self.grid)
-        if hasattr(self.model, "gamma"):
-            grid["gamma"] = np.array([0.25, 1.0, 4.0]) / (X.shape[1] * (float(X.var()) or 1.0))
-        task = "regression" if regression else "classification"
-        rows = sample_rows(len(y), _TUNING_ROWS, y, task, self.seed)
-        folds = _TUNING_FOLDS if regression else _folds(y[rows])
-        search = GridSearchCV(self.model, grid, scoring=self.scoring, cv=folds, refit=False)
-        return clone(self.model).set_params(**search.fit(X[rows], y[rows]).best_params_)
-
     def predict(self, X: Any) -> Any:
-        """Return the labels, or the values in the target's units."""
-        found = self.machine_.predict(X)
-        return found if self.classes_ is not None else self.centre_ + self.scale_ * found
+        """Return the labels or the values."""
+        return self.machine_.predict(X)
 
     def predict_proba(self, X: Any) -> Any:
         """Return the probabilities of the classes."""
         return self.probable_.predict_proba(X)
 
 
-def _folds(y: Any) -> Any:
+def _folds(y: Any, most: int = 3) -> Any:
     """Return stratified folds; a class with very few rows may be missing from some."""
     from sklearn.model_selection import StratifiedKFold
 
     rarest = int(np.unique(y, return_counts=True)[1].min())
-    return StratifiedKFold(max(2, min(_TUNING_FOLDS, rarest)))
+    return StratifiedKFold(max(2, min(most, rarest)))
 
 
 class MeanRegressor:

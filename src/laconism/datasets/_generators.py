@@ -35,14 +35,11 @@ def make_ripley(n_samples: int = 250, random_state: Seed = None) -> tuple[Floats
     Parameters
     ----------
     n_samples : int, default=250
-        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
-        The points and their classes, 0 or 1.
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), balanced classes 0 and 1, shuffled
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)
@@ -63,16 +60,12 @@ def make_gaussian_classes(
     Parameters
     ----------
     n_samples : int, default=200
-        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
-    n_features : int, default=2
-        Number of features, at least 2.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    n_features : int, at least 2, default=2
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, n_features) and (n_samples,)
-        The points and their classes, 0 or 1.
+    X, y : ndarrays of shape (n_samples, n_features) and (n_samples,), balanced classes 0 and 1, shuffled
     """
     if n_features < 2:
         raise ValueError(f"n_features must be at least 2, the informative ones; got {n_features}.")
@@ -100,7 +93,6 @@ def make_tibshirani(
     Parameters
     ----------
     n_samples : int, default=20
-        Number of observations.
     coef : {"few", "dense", "one"} or array-like of shape (n_features,), default="few"
         "few" is (3, 1.5, 0, 0, 2, 0, 0, 0), example 1; "dense" is 0.85 eight times,
         example 2; "one" is (5, 0, 0, 0, 0, 0, 0, 0), example 3.
@@ -108,13 +100,11 @@ def make_tibshirani(
         Standard deviation of the noise; None uses the published one: 2 for "one", otherwise 3.
     rho : float, default=0.5
         Correlation of neighbouring features, between -1 and 1.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
     X, y, coef : ndarrays of shape (n_samples, n_features), (n_samples,) and (n_features,)
-        The design, the responses and the true coefficients.
     """
     values: Any = coef
     published_sigma = 3.0
@@ -143,24 +133,14 @@ def make_sinc(
     Parameters
     ----------
     n_samples : int, default=50
-        Number of observations.
     noise : float, default=0.1
         Standard deviation of the noise.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
     X, y : ndarrays of shape (n_samples, 1) and (n_samples,)
         The points, uniform on [-10, 10), and the noisy values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.datasets import make_sinc
-    >>> X, y = make_sinc(noise=0.0, random_state=0)
-    >>> bool(np.allclose(y, np.sin(X[:, 0]) / X[:, 0]))
-    True
     """
     rng = np.random.default_rng(random_state)
     x = rng.uniform(-10.0, 10.0, size=n_samples)
@@ -184,20 +164,17 @@ def make_sparse_regression(
     Parameters
     ----------
     n_samples, n_features : int, default=150 and 500
-        Numbers of observations and of features.
     n_relevant : int, default=10
         Number of coefficients that are not zero.
     rho : float, default=0.0
         Correlation of neighbouring features, between -1 and 1.
     noise : float, default=1.0
         Standard deviation of the noise.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
     X, y, coef : ndarrays of shape (n_samples, n_features), (n_samples,) and (n_features,)
-        The design, the responses and the true coefficients.
     """
     rng = np.random.default_rng(random_state)
     coef = _random_signs(n_features, n_relevant, rng)
@@ -224,15 +201,13 @@ def make_sparse_classification(
     Parameters
     ----------
     n_samples, n_features : int, default=150 and 1000
-        Numbers of observations and of features.
     n_relevant : int, default=5
         Number of coefficients that are not zero.
     weight : float, default=2.0
         Magnitude of those coefficients, in standard deviations of the latent noise.
     rho : float, default=0.0
         Correlation of neighbouring features, between -1 and 1.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
@@ -260,18 +235,15 @@ def make_spiral(
     Parameters
     ----------
     n_samples : int, default=200
-        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     turns : float, default=2.0
         How often each arm goes around.
     noise : float, default=0.03
         Standard deviation of the noise.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
-        The points and their classes, 0 or 1.
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), balanced classes 0 and 1, shuffled
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)
@@ -296,27 +268,15 @@ def make_offset_spirals(
     Parameters
     ----------
     n_samples : int, default=400
-        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     turns : float, default=2.0
         How often each arm goes around.
     noise : float, default=0.35
         Width of the uniform noise.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
-        The points and their classes, 0 or 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laconism.datasets import make_offset_spirals
-    >>> X, y = make_offset_spirals(100, noise=0.0, random_state=0)
-    >>> radius = np.sort(np.linalg.norm(X, axis=1)[y == 1]), np.sort(np.linalg.norm(X, axis=1)[y == 0])
-    >>> bool(np.allclose(radius[0] - radius[1], 1.0))
-    True
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), balanced classes 0 and 1, shuffled
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)
@@ -341,23 +301,13 @@ def make_cross(
     Parameters
     ----------
     n_samples : int, default=200
-        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     ratio : float, default=7.0
         Length over width of each class.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
-        The points and their classes, 0 or 1.
-
-    Examples
-    --------
-    >>> from laconism.datasets import make_cross
-    >>> X, y = make_cross(n_samples=100, random_state=0)
-    >>> X[y == 0].std(axis=0).round(1)
-    array([1.1, 0.1])
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,), balanced classes 0 and 1, shuffled
     """
     rng = np.random.default_rng(random_state)
     y = balanced_labels(n_samples, rng)

@@ -23,13 +23,11 @@ def mixture_means(random_state: Seed = None) -> Floats:
 
     Parameters
     ----------
-    random_state : int, Generator or None, default=None
-        Seed; None draws new means each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
-    means : ndarray of shape (2, 10, 2)
-        The means by class.
+    means : ndarray of shape (2, 10, 2), by class
     """
     centres = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
     return centres + np.random.default_rng(random_state).standard_normal((2, 10, 2))
@@ -52,19 +50,16 @@ def make_mixture(
     Parameters
     ----------
     n_samples : int, default=200
-        Number of points; the classes are balanced (class 1 has the odd one) and shuffled.
     n_noise : int, default=0
         Number of noise features, after the two relevant ones, which do not depend on it.
     means : array-like of shape (2, n_components, 2) or None, default=None
         The means by class. Pass the same means to draw training and test points of one problem. None
         draws them as ``mixture_means(random_state)`` does.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 2 + n_noise) and (n_samples,)
-        The points and their classes, 0 or 1.
+    X, y : ndarrays of shape (n_samples, 2 + n_noise) and (n_samples,), balanced classes 0, 1, shuffled
 
     Examples
     --------
@@ -109,7 +104,6 @@ def make_grid(
     Parameters
     ----------
     n_samples : int, default=100
-        Number of observations.
     shape : sequence of int, default=(10, 8)
         Shape of each observation: rows and columns of a table, or any number of modes.
     relevant : sequence of int or of sequences of int
@@ -118,8 +112,7 @@ def make_grid(
         Whether y holds numbers or classes.
     noise : float, default=0.5
         Standard deviation of the noise, as a fraction of the signal's.
-    random_state : int, Generator or None, default=None
-        Seed; None draws a new problem each time.
+    random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------

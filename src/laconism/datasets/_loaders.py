@@ -162,7 +162,7 @@ def load_breast_cancer() -> Bunch:
         "Thirty measurements of cell nuclei in fine-needle aspirates, malignant or benign. "
         "Source: Wolberg, Street and Mangasarian, UCI repository, 1995 (scikit-learn)."
     )
-    return _classes(raw.data, raw.target, raw.feature_names, raw.target_names, descr)
+    return _bunch(raw.data, raw.target, raw.feature_names, raw.target_names, descr)
 
 
 def load_esl_mixture() -> Bunch:
@@ -184,7 +184,7 @@ def load_esl_mixture() -> Bunch:
         f"error 20.8 %. Source: {PUBLISHED['esl_mixture']}."
     )
     names = ["blue", "orange"]
-    return _classes(arrays["x"], arrays["y"], ["x1", "x2"], names, descr, means=means)
+    return _bunch(arrays["x"], arrays["y"], ["x1", "x2"], names, descr, means=means)
 
 
 def load_ida(name: str) -> Bunch:
@@ -215,7 +215,7 @@ def load_ida(name: str) -> Bunch:
     tests = arrays["test_idx"].astype(np.intp) if original else [np.setdiff1d(every, t) for t in train]
     descr = f"Two classes. Source: {PUBLISHED.get(f'ida_{name}', 'the IDA benchmark repository')}."
     names, splits = [f"x{k + 1}" for k in range(X.shape[1])], list(zip(train, tests, strict=True))
-    return _classes(X, arrays["y"], names, ["-1", "1"], descr, splits=splits, original=original)
+    return _bunch(X, arrays["y"], names, ["-1", "1"], descr, splits=splits, original=original)
 
 
 def load_leukemia() -> Bunch:
@@ -235,7 +235,7 @@ def load_leukemia() -> Bunch:
     # Below is noise, above the scanner saturates (Dudoit, Fridlyand and Speed, JASA 97, 2002).
     intensities = np.clip(arrays["X"].astype(np.float64), 20, 16_000)
     descr = f"{_GENES} Source: {PUBLISHED['golub_leukemia']}."
-    return _classes(np.log10(intensities), arrays["y"], arrays["gene"], ["ALL", "AML"], descr)
+    return _bunch(np.log10(intensities), arrays["y"], arrays["gene"], ["ALL", "AML"], descr)
 
 
 def load_colon() -> Bunch:
@@ -252,7 +252,7 @@ def load_colon() -> Bunch:
     """
     arrays = load_npz("alon_colon")
     descr = f"{_GENES} Source: {PUBLISHED['alon_colon']}."
-    return _classes(np.log10(arrays["X"]), arrays["y"], arrays["gene"], ["normal", "tumour"], descr)
+    return _bunch(np.log10(arrays["X"]), arrays["y"], arrays["gene"], ["normal", "tumour"], descr)
 
 
 def find_data_file(name: str) -> Path:
@@ -333,29 +333,24 @@ def _from_mass(
             y = np.array([levels.index(value) for value in y], dtype=np.int64)
         return features, table[features].to_numpy(dtype=np.float64), y
 
-    feature_names, data, y = arrays(train)
-    names = target_names if target_names is not None else levels
-    bunch = Bunch(
-        data=data,
-        target=y,
-        feature_names=feature_names,
-        target_names=np.array(names, dtype=str),
-        DESCR=descr,
-    )
+    feature_names, X, y = arrays(train)
+    names = levels if target_names is None else target_names
+    bunch = _bunch(X, y, feature_names, names, descr)
+    bunch.target = y
     if test is not None:
         _, bunch.data_test, bunch.target_test = arrays(test)
     return bunch
 
 
-def _classes(
-    X: NDArray[Any], y: NDArray[Any], features: Any, classes: Any, descr: str, **more: Any
+def _bunch(
+    X: NDArray[Any], y: NDArray[Any], features: Any, target_names: Any, descr: str, **more: Any
 ) -> Bunch:
-    """Return the data of a classification."""
+    """Return data with their names; the target is whole numbers."""
     return Bunch(
         data=X.astype(np.float64),
         target=y.astype(np.int64),
         feature_names=[str(name) for name in features],
-        target_names=np.array(classes),
+        target_names=np.array(target_names, dtype=str),
         DESCR=descr,
         **more,
     )

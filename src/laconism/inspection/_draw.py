@@ -30,12 +30,7 @@ class Display(ABC):
 
         Parameters
         ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        self
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         try:
             import matplotlib.pyplot as plt

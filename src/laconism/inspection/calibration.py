@@ -20,7 +20,7 @@ class CalibrationDisplay(Display):
 
     Use :meth:`from_estimator` or :meth:`from_predictions` to create one. Bars are 95 % confidence
     intervals of the frequency (Clopper and Pearson): a point whose bar touches the diagonal is
-    compatible with a calibrated model. The lower panel shows the number of observations in each bin.
+    compatible with a calibrated model.
 
     Parameters
     ----------
@@ -41,16 +41,13 @@ class CalibrationDisplay(Display):
     figure_ : matplotlib Figure
     points_ : matplotlib ErrorbarContainer
     bars_ : matplotlib BarContainer
-        The counts.
 
     Examples
     --------
-    >>> from laconism import SparseBayesClassifier
-    >>> from laconism.datasets import make_ripley
-    >>> from laconism.inspection import CalibrationDisplay
-    >>> X, y = make_ripley(200, random_state=0)
+    >>> from laconism import SparseBayesClassifier, datasets, inspection
+    >>> X, y = datasets.make_ripley(200, random_state=0)
     >>> model = SparseBayesClassifier(kernel="rbf", gamma=2.0).fit(X[:100], y[:100])
-    >>> display = CalibrationDisplay.from_estimator(model, X[100:], y[100:], n_bins=5)
+    >>> display = inspection.CalibrationDisplay.from_estimator(model, X[100:], y[100:], n_bins=5)
     >>> int(display.counts.sum())
     100
     """
@@ -83,12 +80,7 @@ class CalibrationDisplay(Display):
             Bins of equal width.
         pos_label : object, default=None
             The class whose probability is shown; None is the second of two classes.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : CalibrationDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         _, model = unwrap(estimator)
         need(hasattr(estimator, "predict_proba"), cls, "a classifier with predict_proba", model)
@@ -121,8 +113,7 @@ class CalibrationDisplay(Display):
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,)
-            The true classes.
+        y_true : array-like of shape (n_samples,), the true classes
         y_prob : array-like of shape (n_samples,)
             Probabilities of ``pos_label``.
         n_bins : int, default=10
@@ -131,12 +122,7 @@ class CalibrationDisplay(Display):
             The class whose probability is given.
         name : str, default=""
             Title of the upper axes.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : CalibrationDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         p, happened = np.asarray(y_prob, dtype=float), np.asarray(y_true) == pos_label
         check_consistent_length(happened, p)

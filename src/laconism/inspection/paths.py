@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -29,24 +29,20 @@ class ConvergenceDisplay(Display):
     names : sequence of str
         What to call the outputs; a single one needs no name.
     title : str, default=""
-        Title of the upper axes.
 
     Attributes
     ----------
     ax_, active_ax_ : matplotlib Axes
         Of the objective, and of the number of columns.
     figure_ : matplotlib Figure
-    lines_, active_lines_ : list of matplotlib Line2D
-        One for each output.
+    lines_, active_lines_ : list of matplotlib Line2D, one for each output
 
     Examples
     --------
-    >>> from laconism import SparseBayesClassifier
-    >>> from laconism.datasets import make_ripley
-    >>> from laconism.inspection import ConvergenceDisplay
-    >>> X, y = make_ripley(100, random_state=0)
+    >>> from laconism import SparseBayesClassifier, datasets, inspection
+    >>> X, y = datasets.make_ripley(100, random_state=0)
     >>> model = SparseBayesClassifier(kernel="rbf", gamma=2.0).fit(X, y)
-    >>> display = ConvergenceDisplay.from_estimator(model)
+    >>> display = inspection.ConvergenceDisplay.from_estimator(model)
     >>> int(display.actives[0][-1]) == model.n_relevant_
     True
     """
@@ -65,12 +61,7 @@ class ConvergenceDisplay(Display):
         Parameters
         ----------
         estimator : estimator of laconism, or Pipeline ending in one
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : ConvergenceDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         _, model = unwrap(estimator)
         need(bool(getattr(model, "history_", None)), cls, "a model with a history_", model)
@@ -113,8 +104,8 @@ class ProjectionDisplay(Display):
 
     Parameters
     ----------
-    paths : sequence of ndarrays
-        For each output the loss of the models on its path, in nats.
+    sizes, paths : sequence of ndarrays
+        For each output the sizes of the models on its path, and their loss in nats.
     chosen : sequence of int
         For each output the index of the chosen model on its path.
     tolerance : float
@@ -123,8 +114,6 @@ class ProjectionDisplay(Display):
         Names of the outputs.
     what : str, default="kernels"
         Label of the horizontal axis: what is counted.
-    sizes : sequence of ndarrays or None, default=None
-        For each output the sizes of the models on its path; None is 0, 1, 2, ...
 
     Attributes
     ----------
@@ -133,22 +122,19 @@ class ProjectionDisplay(Display):
 
     Examples
     --------
-    >>> from laconism import LaconicClassifier
-    >>> from laconism.datasets import make_ripley
-    >>> from laconism.inspection import ProjectionDisplay
-    >>> X, y = make_ripley(100, random_state=0)
-    >>> display = ProjectionDisplay.from_estimator(LaconicClassifier().fit(X, y))
+    >>> from laconism import LaconicClassifier, datasets, inspection
+    >>> X, y = datasets.make_ripley(100, random_state=0)
+    >>> display = inspection.ProjectionDisplay.from_estimator(LaconicClassifier().fit(X, y))
     >>> bool(display.paths[0][display.chosen[0]] <= display.tolerance)
     True
     """
 
-    paths: Sequence[Any]
-    _: KW_ONLY
+    sizes: Sequence[Array]
+    paths: Sequence[Array]
     chosen: Sequence[int]
     tolerance: float
     names: Sequence[str]
     what: str = "kernels"
-    sizes: Sequence[Any] | None = None
 
     _size = (5.6, 3.8)  # inches
 
@@ -159,12 +145,7 @@ class ProjectionDisplay(Display):
         Parameters
         ----------
         estimator : LaconicClassifier, LaconicRegressor or Pipeline ending in one
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : ProjectionDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         _, model = unwrap(estimator)
         need(hasattr(model, "path_"), cls, "a LaconicClassifier or LaconicRegressor", model)
@@ -172,19 +153,18 @@ class ProjectionDisplay(Display):
         sizes = [np.array([point.kernels for point in path]) for path in outputs]
         kept = [posterior.mean.size for posterior in model.posteriors_[: len(outputs)]]
         return cls(
+            sizes,
             [np.array([point.nats for point in path]) for path in outputs],
             chosen=[int(np.searchsorted(*pair)) for pair in zip(sizes, kept, strict=True)],
             tolerance=model.tolerance_,
             names=_names_of_outputs(model, outputs),
             what="features" if model._on_features else "kernels",
-            sizes=sizes,
         ).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         least = 1e-2 * self.tolerance  # a loss of zero has no logarithm
         self.lines_ = []
-        sizes = self.sizes or [np.arange(len(path)) for path in self.paths]
-        outputs = zip(self.paths, sizes, self.chosen, self.names, strict=True)
+        outputs = zip(self.paths, self.sizes, self.chosen, self.names, strict=True)
         for k, (path, size, place, name) in enumerate(outputs):
             nats = np.maximum(path, least)
             look = style(k)
@@ -192,18 +172,9 @@ class ProjectionDisplay(Display):
             ax.plot([size[place]], [nats[place]], **look | {"ms": 9, "linestyle": "none"})
             self.lines_.append(line)
         ax.axhline(self.tolerance, color=ASIDE, lw=1)
-        ax.annotate(
-            "tolerance",
-            (1.0, self.tolerance),
-            xycoords=("axes fraction", "data"),
-            xytext=(-4, 3),
-            textcoords="offset points",
-            ha="right",
-            color=ASIDE,
-        )
-        ax.set_yscale("log")
-        ax.set_xlabel(self.what)
-        ax.set_ylabel("nats lost per observation")
+        where = ax.get_yaxis_transform()  # across in fractions of the axes, up in nats
+        ax.text(0.99, self.tolerance, "tolerance", transform=where, ha="right", va="bottom", color=ASIDE)
+        ax.set(xlabel=self.what, ylabel="nats lost per observation", yscale="log")
         if len(self.paths) > 1:
             legend(ax, title="class")
 
@@ -233,16 +204,13 @@ class SparsityPathDisplay(Display):
         Of the score, and of the number of columns.
     figure_ : matplotlib Figure
     line_, kept_line_ : matplotlib Line2D
-        The scores, and the numbers of columns.
 
     Examples
     --------
-    >>> from laconism import SparseBayesClassifierCV
-    >>> from laconism.datasets import make_cross
-    >>> from laconism.inspection import SparsityPathDisplay
-    >>> X, y = make_cross(100, random_state=0)
+    >>> from laconism import SparseBayesClassifierCV, datasets, inspection
+    >>> X, y = datasets.make_cross(100, random_state=0)
     >>> model = SparseBayesClassifierCV(kernel="rbf", gammas=[2.0]).fit(X, y)
-    >>> display = SparsityPathDisplay.from_estimator(model)
+    >>> display = inspection.SparsityPathDisplay.from_estimator(model)
     >>> display.shapes
     array([0.1, 0.5, 1. , 1.5, 2. ])
     """
@@ -261,12 +229,7 @@ class SparsityPathDisplay(Display):
         Parameters
         ----------
         estimator : SparseBayesClassifierCV or SparseBayesRegressorCV
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : SparsityPathDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         check_is_fitted(estimator)
         estimator = estimator[-1] if isinstance(estimator, Pipeline) else estimator
@@ -292,7 +255,7 @@ class SparsityPathDisplay(Display):
     def _draw(self, ax: Any) -> None:
         from matplotlib.ticker import SymmetricalLogLocator
 
-        self.ax_, self.kept_ax_, self.figure_ = ax, ax.twinx(), ax.figure
+        self.kept_ax_ = ax.twinx()
         bars = ax.errorbar(
             self.shapes, self.scores, yerr=self.errors, color=FIRST, marker="o", capsize=3
         )

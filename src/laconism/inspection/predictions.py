@@ -35,37 +35,30 @@ class BoundaryDisplay(Display):
         The grid: first and second feature.
     response : ndarray of shape (grid_resolution, grid_resolution, n_classes)
         Probabilities of the classes on the grid.
-    classes : sequence
-        Names of the classes.
+    classes : sequence of str
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,) or None, default=None
         Points to draw and their classes; without classes all points are drawn alike.
     relevance_vectors : ndarray of shape (n_relevant, 2) or None, default=None
         Points to mark with squares.
     feature_names : sequence of two str, default=("feature 0", "feature 1")
-        Labels of the axes.
     title : str, default=""
-        Title of the axes.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     surface_ : matplotlib QuadMesh
-        The shade.
     boundaries_ : list of matplotlib ContourSet or None
         The lines at probability 0.1, 0.5 and 0.9, or one per class; None for a line outside the grid.
-    points_ : list of matplotlib PathCollection
-        The points, one collection per class.
+    points_ : list of matplotlib PathCollection, one per class
     squares_ : matplotlib PathCollection or None
         The marks of the relevance vectors.
 
     Examples
     --------
-    >>> from laconism import SparseBayesClassifier
-    >>> from laconism.datasets import make_ripley
-    >>> from laconism.inspection import BoundaryDisplay
-    >>> X, y = make_ripley(100, random_state=0)
+    >>> from laconism import SparseBayesClassifier, datasets, inspection
+    >>> X, y = datasets.make_ripley(100, random_state=0)
     >>> model = SparseBayesClassifier(kernel="rbf", gamma=2.0).fit(X, y)
-    >>> display = BoundaryDisplay.from_estimator(model, X, y, grid_resolution=50)
+    >>> display = inspection.BoundaryDisplay.from_estimator(model, X, y, grid_resolution=50)
     >>> display.ax_.get_title()
     '... kernels kept'
     """
@@ -105,8 +98,7 @@ class BoundaryDisplay(Display):
             Points to draw, which determine the range of the grid.
         y : array-like of shape (n_samples,) or None, default=None
             Their classes.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
+        ax : matplotlib Axes or None (a new figure), default=None
         grid_resolution : int, default=200
             Points of the grid along each axis.
         margin : float, default=0.08
@@ -115,16 +107,9 @@ class BoundaryDisplay(Display):
             Labels of the axes; None uses the column names of ``X``, else the names seen in ``fit``.
         class_names : sequence of str or None, default=None
             Names for ``estimator.classes_`` in the legend.
-
-        Returns
-        -------
-        display : BoundaryDisplay
         """
         estimator, model = unwrap(estimator)
-        if not hasattr(estimator, "predict_proba"):
-            raise ValueError(
-                f"BoundaryDisplay needs a classifier with predict_proba, got {type(model).__name__}."
-            )
+        need(hasattr(estimator, "predict_proba"), cls, "a classifier with predict_proba", model)
         points, labels = _check(cls, X, y, 2, "label")
         xx0, xx1 = np.meshgrid(*_ranges(points, margin, grid_resolution))
         grid = _grid_like(X, estimator, [xx0.ravel(), xx1.ravel()])
@@ -162,7 +147,8 @@ class BoundaryDisplay(Display):
 
         p = self.response[:, :, 1]
         shades = LinearSegmentedColormap.from_list("laconism", _SHADES)
-        self._fill(p, cmap=shades, vmin=0, vmax=1, shading="gouraud")
+        look = {"cmap": shades, "vmin": 0, "vmax": 1, "shading": "gouraud"}
+        self.surface_ = self.ax_.pcolormesh(self.xx0, self.xx1, p, rasterized=True, **look)
         bar = self.figure_.colorbar(self.surface_, ax=self.ax_, ticks=[0, 0.1, 0.5, 0.9, 1])
         bar.set_label(f"probability of {brief(self.classes[1])}")
         self.boundaries_ = []
@@ -175,15 +161,13 @@ class BoundaryDisplay(Display):
 
         n_classes = self.response.shape[2]
         colours = ListedColormap([_REGIONS[k % len(_REGIONS)] for k in range(n_classes)])
-        places = {"vmin": -0.5, "vmax": n_classes - 0.5, "shading": "nearest"}
-        self._fill(self.response.argmax(axis=2), cmap=colours, **places)
+        look = {"cmap": colours, "vmin": -0.5, "vmax": n_classes - 0.5, "shading": "nearest"}
+        winner = self.response.argmax(axis=2)
+        self.surface_ = self.ax_.pcolormesh(self.xx0, self.xx1, winner, rasterized=True, **look)
         self.boundaries_ = []
         for k in range(n_classes):
             lead = self.response[:, :, k] - np.delete(self.response, k, axis=2).max(axis=2)
             self.boundaries_.append(self._line(lead, 0.0, "solid"))
-
-    def _fill(self, values: Array, **look: Any) -> None:
-        self.surface_ = self.ax_.pcolormesh(self.xx0, self.xx1, values, rasterized=True, **look)
 
     def _line(self, values: Array, level: float, style: str) -> Any:
         if not values.min() < level < values.max():
@@ -217,10 +201,8 @@ class RegressionBandDisplay(Display):
 
     Parameters
     ----------
-    x : ndarray of shape (n_points,)
-        Points at which the band is drawn.
-    mean, std : ndarray of shape (n_points,)
-        Predictive mean and standard deviation at these points.
+    x, mean, std : ndarray of shape (n_points,)
+        Points of the band, and the predictive mean and standard deviation there.
     X, y : ndarray of shape (n_samples,) or None, default=None
         Observations to draw, and their targets.
     relevance, relevance_y : ndarray of shape (n_relevant,) or None, default=None
@@ -231,20 +213,16 @@ class RegressionBandDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    line_ : matplotlib Line2D
-        The mean.
-    band_ : matplotlib PolyCollection
+    line_, band_ : matplotlib Line2D and PolyCollection
     points_, squares_ : matplotlib PathCollection or None
         Observations and relevance vectors.
 
     Examples
     --------
-    >>> from laconism import RVMRegressor
-    >>> from laconism.datasets import make_sinc
-    >>> from laconism.inspection import RegressionBandDisplay
-    >>> X, y = make_sinc(100, random_state=0)
+    >>> from laconism import RVMRegressor, datasets, inspection
+    >>> X, y = datasets.make_sinc(100, random_state=0)
     >>> model = RVMRegressor(gamma=1 / 18).fit(X, y)
-    >>> display = RegressionBandDisplay.from_estimator(model, X, y)
+    >>> display = inspection.RegressionBandDisplay.from_estimator(model, X, y)
     >>> len(display.relevance) == model.n_relevant_
     True
     """
@@ -263,15 +241,7 @@ class RegressionBandDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
-        *,
-        margin: float = 0.08,
-        n_points: int = 400,
-        feature_name: str | None = None,
-        ax: Any = None,
+        cls, estimator: Any, X: Any, y: Any = None, *, margin: float = 0.08, ax: Any = None
     ) -> Self:
         """Draw a fitted regressor over the range of the data.
 
@@ -285,22 +255,13 @@ class RegressionBandDisplay(Display):
             Their targets; None draws no points.
         margin : float, default=0.08
             Margin on both sides, as a fraction of the range of the data.
-        n_points : int, default=400
-            Number of points of the band.
-        feature_name : str or None, default=None
-            Label of the axis; None uses the column name of ``X``.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : RegressionBandDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         estimator, model = unwrap(estimator)
         need(hasattr(model, "predict_dist"), cls, "a regressor with predict_dist", model)
         points, targets = _check(cls, X, y, 1, "target")
         targets = None if targets is None else targets.astype(np.float64)
-        (x,) = _ranges(points, margin, n_points)
+        (x,) = _ranges(points, margin, 400)
         grid = _grid_like(X, estimator, [x])
         if estimator is not model:
             grid = estimator[:-1].transform(grid)
@@ -320,7 +281,7 @@ class RegressionBandDisplay(Display):
             y=targets,
             relevance=None if vectors is None else vectors[:, 0],
             relevance_y=relevance_y,
-            feature_name=feature_name or _names_of_axes(X, estimator, None, 1)[0],
+            feature_name=_names_of_axes(X, estimator, None, 1)[0],
             title=_title(model),
         ).plot(ax=ax)
 

@@ -37,8 +37,7 @@ class PriorDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    lines_ : list of matplotlib Line2D
-        One for each prior.
+    lines_ : list of matplotlib Line2D, one for each prior
 
     Examples
     --------
@@ -62,7 +61,6 @@ class PriorDisplay(Display):
         *,
         kind: Literal["shrinkage", "penalty"] = "shrinkage",
         limit: float = 4.0,
-        n_points: int = 401,
         ax: Any = None,
     ) -> Self:
         """Compute the curves of priors, and draw them.
@@ -75,14 +73,7 @@ class PriorDisplay(Display):
             What to draw.
         limit : float, default=4.0
             The curves are drawn from ``-limit`` to ``limit``.
-        n_points : int, default=401
-            Points of each curve.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : PriorDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         if kind not in ("shrinkage", "penalty"):
             raise ValueError(f"kind must be 'shrinkage' or 'penalty', got {kind!r}.")
@@ -93,7 +84,7 @@ class PriorDisplay(Display):
         if not checked:
             raise ValueError("priors is empty: give at least one prior to draw.")
         names = priors if isinstance(priors, Mapping) else map(repr, checked)
-        w = np.linspace(-limit, limit, n_points)
+        w = np.linspace(-limit, limit, 401)
         curve = shrink if kind == "shrinkage" else _penalty
         curves = {str(name): curve(prior, w) for name, prior in zip(names, checked, strict=True)}
         return cls(w, curves, kind).plot(ax=ax)

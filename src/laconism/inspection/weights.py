@@ -23,12 +23,10 @@ class RelevanceDisplay(Display):
 
     Parameters
     ----------
-    values : ndarray of shape (n_kept,)
-        The weights, the largest first.
-    names : sequence of str
-        Names of the features or kernels.
+    values, names : ndarray of shape (n_kept,) and sequence of str
+        Weights of the features or kernels, the largest first, and their names.
     deviations : ndarray of shape (n_kept,) or None, default=None
-        Their standard deviations.
+        Standard deviations of the weights.
     label, title : str, default="weight" and ""
         Label of the horizontal axis, and title of the axes.
 
@@ -39,11 +37,9 @@ class RelevanceDisplay(Display):
 
     Examples
     --------
-    >>> from laconism import SparseBayesRegressor
-    >>> from laconism.datasets import make_sparse_regression
-    >>> from laconism.inspection import RelevanceDisplay
-    >>> X, y, coef = make_sparse_regression(80, 30, n_relevant=3, random_state=0)
-    >>> display = RelevanceDisplay.from_estimator(SparseBayesRegressor().fit(X, y))
+    >>> from laconism import SparseBayesRegressor, datasets, inspection
+    >>> X, y, coef = datasets.make_sparse_regression(80, 30, n_relevant=3, random_state=0)
+    >>> display = inspection.RelevanceDisplay.from_estimator(SparseBayesRegressor().fit(X, y))
     >>> sorted(display.names) == [f"feature {k}" for k in coef.nonzero()[0]]
     True
     """
@@ -81,12 +77,7 @@ class RelevanceDisplay(Display):
             Names of the features; None uses those seen in ``fit``, else numbers.
         max_bars : int, default=20
             Maximum number of bars; the title gives the number of those left out.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : RelevanceDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         estimator, model = unwrap(estimator)
         values, names, deviations, label = _weights(cls, estimator, model, output, feature_names)
@@ -134,18 +125,15 @@ class ImageRelevanceDisplay(Display):
     Parameters
     ----------
     weights : ndarray of shape (height, width)
-        One weight per pixel.
     image : ndarray of shape (height, width) or None, default=None
         The picture underneath.
     title : str, default=""
-        Title of the axes.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     image_ : matplotlib AxesImage
     positive_, negative_ : matplotlib PathCollection
-        The discs and the crosses.
 
     Examples
     --------
@@ -187,12 +175,7 @@ class ImageRelevanceDisplay(Display):
             The picture underneath, for instance the mean of a class.
         output : int, default=0
             Which of several classes.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : ImageRelevanceDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         _, model = unwrap(estimator)
         found: Any = getattr(model, "feature_scales_", getattr(model, "coef_", None))
@@ -249,13 +232,10 @@ class GridRelevanceDisplay(Display):
     weights : ndarray of shape (M1, M2)
         Absolute values of the weights.
     relevances : pair of ndarrays of shape (M1,) and (M2,)
-        Relevance of rows and columns.
     names : pair of sequences of str or None, default=(None, None)
-        Names of rows and columns.
     labels : pair of str, default=("row", "column")
-        What rows and columns are.
+        Relevances and names of rows and columns, and what rows and columns are.
     title : str, default=""
-        Title.
 
     Attributes
     ----------
@@ -267,11 +247,9 @@ class GridRelevanceDisplay(Display):
 
     Examples
     --------
-    >>> from laconism import GridRVMRegressor
-    >>> from laconism.datasets import make_grid
-    >>> from laconism.inspection import GridRelevanceDisplay
-    >>> X, y, coef = make_grid(100, (8, 6), relevant=([1, 2], [3]), random_state=0)
-    >>> display = GridRelevanceDisplay.from_estimator(GridRVMRegressor().fit(X, y))
+    >>> from laconism import GridRVMRegressor, datasets, inspection
+    >>> X, y, coef = datasets.make_grid(100, (8, 6), relevant=([1, 2], [3]), random_state=0)
+    >>> display = inspection.GridRelevanceDisplay.from_estimator(GridRVMRegressor().fit(X, y))
     >>> display.weights.shape
     (8, 6)
     """
@@ -309,12 +287,7 @@ class GridRelevanceDisplay(Display):
             Names of rows and columns.
         labels : pair of str or None, default=None
             What rows and columns are; None calls them modes.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        display : GridRelevanceDisplay
+        ax : matplotlib Axes or None (a new figure), default=None
         """
         _, model = unwrap(estimator)
         need(hasattr(model, "mode_relevance_"), cls, "a GridRVMClassifier or GridRVMRegressor", model)

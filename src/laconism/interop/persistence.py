@@ -142,19 +142,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     model : estimator
-        The model. There is a warning if a newer version of laconism has written the file.
-
-    Examples
-    --------
-    >>> import pickle, tempfile
-    >>> import laconism
-    >>> with tempfile.NamedTemporaryFile() as file:
-    ...     _ = file.write(pickle.dumps(laconism.RVMClassifier()))
-    ...     file.flush()
-    ...     laconism.load(file.name)  # doctest: +IGNORE_EXCEPTION_DETAIL
-    Traceback (most recent call last):
-        ...
-    ValueError: /tmp/... is not a model that laconism.save has written.
+        There is a warning if a newer version of laconism has written the file.
     """
     sio = _skops()
     if Path(path).is_dir():
@@ -191,16 +179,16 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _version_of(data: bytes, path: str | os.PathLike[str]) -> str:
     """Return the version of laconism that wrote an archive, or raise unless :func:`save` wrote it."""
+    written = ""
     try:
         with ZipFile(io.BytesIO(data)) as file:
-            former = _FORMER_LABEL in file.namelist()
-            if not former:
+            if _FORMER_LABEL not in file.namelist():
                 written = str(json.loads(file.read(_LABEL))["laconism"])
                 _is_newer(written)  # raises unless it is a version
                 _check_members(file)
     except Exception as error:
         raise ValueError(f"{path} is not a model that laconism.save has written.") from error
-    if former:
+    if not written:
         raise ValueError(
             f"{path} was saved by laconic, the former name of this library: fit the model again and "
             "save it."
