@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._protocols import Array, Factors, Index, Kernel
+from .._protocols import Array, Factors, Index
+from ..kernels import Kernel
 from ..magnitude import check_largest
 from ._pivots import pivoted_cholesky
 from .rows import distinct_rows

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._protocols import Array, Likelihood
+from .._protocols import Array
 from ..laplace.first_precision import first_precision
 from ..laplace.mode import COMPARISON_NATS, Mode, find_mode, refit_by_degrees
 from ..laplace.signal_to_noise import signal_to_noise
+from ..likelihoods import Likelihood
 from ..linalg import remainder, ridge
 from ..priors import GeneralizedGaussian
 from . import Problem, Proximal, Record, Solution, Solver, State, Status, solve

@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._protocols import Array, Likelihood, Prior
+from .._protocols import Array
 from ..judging.price import selection_price
 from ..laplace.mode import refit_by_degrees
-from ..likelihoods import Binary
+from ..likelihoods import Binary, Likelihood
 from ..linalg import Quadratic, solve_semidefinite
-from ..priors import Gaussian
+from ..priors import Gaussian, Prior
 from . import Callback, Metric, Problem, Solution, Solver, State, resume
 
 
