@@ -45,13 +45,12 @@ class Prior(Protocol):
 class Basis(Protocol):
     """Columns made from rows: ``X -> Phi``."""
 
+    source: Index  # where each column comes from: a training row for kernels, a feature otherwise
+
     @property
     def n_columns(self) -> int:
         """Number of columns."""
-
-    @property
-    def source(self) -> Index:
-        """Where each column comes from: a training row for kernels, a feature otherwise."""
+        return int(self.source.size)
 
     def columns(self, X: Any) -> Array:
         """Return the matrix of columns evaluated at the rows of ``X``."""
@@ -61,6 +60,7 @@ class Basis(Protocol):
 
     def factors(self, *, tol: float, max_rank: int) -> Factors | None:
         """Return the columns on the training rows as thin factors, or None if there are none."""
+        return None
 
 
 class Design(Protocol):

@@ -40,21 +40,6 @@ _REPLACES_LASSO = Rule(nats=10.0)
 _START_NATS_PER_ROW = 5e-4
 
 
-class _PlainNewton:
-    """Newton's method without pruning, for starts."""
-
-    prunes = False
-
-    def init(self, problem: Problem) -> State:
-        return problem.empty()
-
-    def step(self, problem: Problem, state: State) -> State:
-        return newton_step(problem, state)
-
-    def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
-        return objective_converged(problem, old, new, tol)
-
-
 def _start_tol(problem: Problem, rough: bool = False) -> float:
     """Return the tolerance of a start, in nats per observation: over all rows, the price of a column.
 
@@ -78,8 +63,11 @@ def smooth_start(problem: Problem) -> State:
         part = problem
     empty = part.empty()
     free = _flat_prior(part, part.curvature(empty))
-    begin, tol = free.with_objective(empty), _start_tol(part)
-    answer = solve(free, _PlainNewton(), start=begin, max_iter=20, tol=tol).state
+    answer = free.with_objective(empty)
+    for _ in range(20):
+        before, answer = answer, newton_step(free, answer)
+        if objective_converged(free, before, answer, _start_tol(part)):
+            break
     if _nearly_separable(problem, part, empty, answer):
         return l1_start(problem)
     state = problem.refit(answer.w, answer.b, answer.likelihood)

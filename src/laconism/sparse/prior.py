@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._component import resolve
 from ..likelihoods import Binary, Likelihood
@@ -11,20 +11,12 @@ from ..priors import GeneralizedGaussian, Jeffreys, Prior
 from ..solvers import Solver, choose_solver
 
 
-class PriorAndSolver(NamedTuple):
-    """The prior as given, the prior with its defaults resolved, and the solver for it."""
-
-    unbound: Prior
-    bound: Prior
-    solver: Solver
-
-
-def resolve_prior(model: Any, n_columns: int) -> PriorAndSolver:
-    """Return prior and solver of a model with this many columns to choose from."""
+def resolve_prior(model: Any, n_columns: int) -> tuple[Prior, Prior, Solver]:
+    """Return the prior as given, with its defaults resolved for this many columns, and its solver."""
     unbound: Prior = resolve("prior", model.prior, PRIORS, Prior)
     labels = model._task.classifies
     bound = unbound.bind(n_columns, kernel=model.kernel is not None, labels=labels)
-    return PriorAndSolver(unbound, bound, choose_solver(model.solver, bound))
+    return unbound, bound, choose_solver(model.solver, bound)
 
 
 def has_free_intercept(model: Any) -> bool:
