@@ -28,8 +28,6 @@ _KERNEL_RATES = (0.03, 0.005)
 _MAX_NOISE_COLUMNS = 500
 # The maximum of the likelihood is first found on a subset of at least this many rows,
 _MIN_SUBSET_ROWS = 5_000
-# of this many per column, so that they determine its weights,
-_MIN_SUBSET_ROWS_PER_COLUMN = 50
 # and of this many times sqrt(n p), so that their curvature is accurate enough for all rows.
 _MIN_SUBSET_ROWS_PER_ROOT = 2.0
 # The rule of ten events per variable: fewer rows of the rarer class do not determine the weights.
@@ -56,8 +54,7 @@ def smooth_start(problem: Problem) -> State:
     cent; a Newton step with that curvature and the gradient of all rows follows.
     """
     n, p = problem.design.shape
-    wanted = max(_MIN_SUBSET_ROWS, _MIN_SUBSET_ROWS_PER_COLUMN * p)
-    stride = int(n // max(wanted, _MIN_SUBSET_ROWS_PER_ROOT * np.sqrt(n * p)))
+    stride = int(n // max(_MIN_SUBSET_ROWS, _MIN_SUBSET_ROWS_PER_ROOT * np.sqrt(n * p)))
     part = problem if stride <= 1 else problem.rows(np.arange(0, n, stride))
     if _events(part) < _MIN_EVENTS_PER_COLUMN * p:
         part = problem
