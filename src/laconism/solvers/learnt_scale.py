@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -18,11 +17,9 @@ from ..laplace.signal_to_noise import signal_to_noise
 from ..likelihoods import Likelihood
 from ..linalg import remainder, ridge
 from ..priors import GeneralizedGaussian
-from . import Problem, Proximal, Record, Solution, Solver, State, Status, solve
+from . import Callback, Problem, Proximal, Record, Solution, Solver, State, Status, solve
 
 _UNSETTLED = "did not converge: the scale went on changing; raise max_iter, or take scale='evidence'"
-
-Report = Callable[[Record], object]
 
 
 class Start(NamedTuple):
@@ -41,7 +38,7 @@ def learn_scale(
     *,
     max_iter: int,
     tol: float,
-    callback: Report | None,
+    callback: Callback | None,
 ) -> Solution:
     """Return the weights under the scale that is estimated with them; the solution's problem has it.
 
@@ -55,7 +52,7 @@ def learn_scale(
 class RoundHistory:
     """The history of the rounds."""
 
-    callback: Report | None
+    callback: Callback | None
     began: float = field(default_factory=time.perf_counter)
     records: list[Record] = field(default_factory=list)
 
@@ -92,7 +89,7 @@ class _ScaleSearch:
     rule: GeneralizedGaussian
     max_iter: int
     tol: float
-    callback: Report | None
+    callback: Callback | None
 
     @cached_property
     def unit(self) -> GeneralizedGaussian:
