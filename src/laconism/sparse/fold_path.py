@@ -24,8 +24,6 @@ from .evidence import evidence_as_score
 
 # Tolerance of a candidate's fit, far below the differences between folds.
 _TOL_NATS_PER_ROW = 1e-4
-# Fraction of a kernel matrix that its factors may miss, small enough for dense priors.
-_RANK_TOLERANCE = 1e-8
 # The lasso without the certificate of its exact solver, which candidates do not need.
 _LASSO = Proximal(certify=False)
 
@@ -70,10 +68,13 @@ class TryPath:
 
 
 def _prepare(template: Any, data: Data) -> tuple[Any, FitData, PreparedDesign]:
-    """Return a model that starts from its last solution, the validated rows and the design."""
+    """Return a model that starts from its last solution, the validated rows and the design.
+
+    The design is that of the template's own prior, the lasso, and exact enough for denser ones.
+    """
     model: Any = clone(template).set_params(warm_start=True, tol=max(template.tol, _TOL_NATS_PER_ROW))
     fit_data = model._fit_data(*data)
-    return model, fit_data, prepare_design(model, fit_data, tol=_RANK_TOLERANCE)
+    return model, fit_data, prepare_design(model, fit_data)
 
 
 def _solve(
