@@ -1,4 +1,4 @@
-"""The interfaces of the library: what each kind of object must offer. Imports no other module."""
+"""Interfaces of bases and designs, and types that every layer uses. Imports no other module."""
 
 from __future__ import annotations
 
@@ -36,112 +36,21 @@ class Compressed(NamedTuple):
 
 
 class Prior(Protocol):
-    """A scale mixture of Gaussians over one weight ``w``, seen through ``u = w**2`` (or ``E[w**2]``).
-
-    LAW: ``2 * d penalty/du * variance(u) == 1``.
-    """
-
-    @property
-    def kink(self) -> float:
-        """Slope of the penalty in ``|w|`` at 0+; 0 gives no exact zeros, ``inf`` makes zeros stay."""
-
-    @property
-    def is_l1(self) -> bool:
-        """Whether the penalty is exactly ``kink * |w|``."""
-
-    @property
-    def convex(self) -> bool:
-        """Whether the penalty is convex in the weight."""
-
-    @property
-    def learns(self) -> bool:
-        """Whether a hyper-parameter is estimated together with the weights."""
-
-    def penalty(self, u: Array) -> Array:
-        """Return minus the log density, up to a constant."""
+    """What a price depends on; the interface of priors is :class:`laconism.priors.Prior`."""
 
     def variance(self, u: Array) -> Array:
-        """Return the variance of the Gaussian that touches the prior at ``u``."""
-
-    def bind(self, n_columns: int, *, kernel: bool, labels: bool = False) -> Self:
-        """Return the prior with the hyper-parameters that depend on the problem's size as numbers."""
-
-    def charges(self, *, kernel: bool) -> bool:
-        """Whether it is stricter with more columns; selected columns are refitted without it."""
-
-
-class Likelihood(Protocol):
-    """The distribution of a target given its latent ``f ~ N(m, v)``; ``v = 0`` is a point estimate.
-
-    LAW: ``d bound/dm == r (z - m)``, ``d bound/dv == -r/2``, ``bound(y, m, 0) == log_prob(y, m)``.
-    """
-
-    @property
-    def concave(self) -> bool:
-        """Whether ``log_prob`` is concave in the latent."""
-
-    def log_prob(self, y: Array, f: Array) -> Array:
-        """Return ``log p(y | f)``."""
-
-    def bound(self, y: Array, m: Array, v: Array) -> Array:
-        """Return a lower bound of ``E[log p(y | f)]``."""
-
-    def surrogate(self, y: Array, m: Array, v: Array) -> tuple[Array, Array]:
-        """Return target ``z`` and precision ``r`` of the Gaussian that touches the bound."""
-
-    def predictive(self, y: Array, m: Array, v: Array) -> Array:
-        """Return ``log p(y)`` for a latent ``f ~ N(m, v)``, integrated."""
-
-    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """Return the first derivative of ``log_prob`` in ``f`` and minus the second."""
-
-    def evaluate(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
-        """Return ``log_prob`` and both ``derivatives`` at once."""
-
-    def first_target(self, y: Array) -> Array:
-        """Return the target of the first least-squares fit."""
-
-    def squares(self, y: Array, f: Array) -> Array:
-        """Return the squared residuals, each times its relative precision."""
-
-    def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
-        """Return the likelihood with its parameters re-estimated.
-
-        ``v`` is the mean variance of the latent around ``f``, ``n_columns`` the number of fitted
-        parameters.
-        """
-
-    def hold(self) -> Self:
-        """Return the likelihood with its parameters fixed at their present values."""
-
-
-class Kernel(Protocol):
-    """A similarity between rows."""
-
-    @property
-    def positive(self) -> bool:
-        """Whether every kernel matrix is positive semi-definite, and so can be factored."""
-
-    def __call__(self, X: Any, C: Any) -> Array:
-        """Return the matrix of similarities, one row per row of ``X``, one column per row of ``C``."""
-
-    def diag(self, X: Any) -> Array:
-        """Return the similarity of each row with itself."""
-
-    def scale_gradient(self, X: Array, C: Array, theta: Array, W: Array) -> Array:
-        """Return ``sum_ij W_ij dK_ij / dtheta_k`` for features scaled by ``sqrt(theta)``."""
+        """Return the variance of the Gaussian that touches the prior at ``u = w**2``."""
 
 
 class Basis(Protocol):
     """Columns made from rows: ``X -> Phi``."""
 
+    source: Index  # where each column comes from: a training row for kernels, a feature otherwise
+
     @property
     def n_columns(self) -> int:
         """Number of columns."""
-
-    @property
-    def source(self) -> Index:
-        """Where each column comes from: a training row for kernels, a feature otherwise."""
+        return int(self.source.size)
 
     def columns(self, X: Any) -> Array:
         """Return the matrix of columns evaluated at the rows of ``X``."""
@@ -151,6 +60,7 @@ class Basis(Protocol):
 
     def factors(self, *, tol: float, max_rank: int) -> Factors | None:
         """Return the columns on the training rows as thin factors, or None if there are none."""
+        return None
 
 
 class Design(Protocol):

@@ -93,10 +93,6 @@ def check_prior(prior: Prior) -> None:
     ``kink`` is the slope of the penalty in ``|w|`` at 0+, and ``variance(0)`` is zero if it is
     positive; ``is_l1`` is right; and the prior that ``bind`` returns keeps the law.
 
-    Parameters
-    ----------
-    prior : Prior
-
     Examples
     --------
     >>> from laconism.priors import Laplace
@@ -163,10 +159,6 @@ def check_likelihood(likelihood: Likelihood) -> None:
     ``bound <= E[log p]``; ``derivatives`` are those of ``log_prob``; everything is finite out to
     ``|f| = 1e4``; ``refit`` never lowers the likelihood and treats a weight of 2 as a repeated row. For
     a :class:`~laconism.likelihoods.Binary` the link is normalised and its integral is right.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
 
     Examples
     --------
@@ -300,10 +292,6 @@ def check_solver(solver: Solver) -> None:
     without a free intercept. At the solution the gradient of the log-likelihood equals the slope of the
     penalty, ``w / variance(w**2)``, for each kept weight, and is at most the prior's kink for each
     dropped one.
-
-    Parameters
-    ----------
-    solver : Solver
 
     Examples
     --------

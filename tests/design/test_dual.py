@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 
 import reference_rvm as naive
 from laconism.design import DenseDesign, FactoredDesign, SparseDesign, factored
-from laconism.design.build import _Recent
 from laconism.linalg import ridge_dual, ridge_primal
 from rvm_problems import few, seeds
 
@@ -96,11 +95,3 @@ def test_all_sets_of_columns_share_one_basis_of_their_rows(monkeypatch):
     for part in (design, design.keep(np.arange(9)), design.keep(np.arange(9)).keep(np.arange(7))):
         part.compress(np.ones(20), np.arange(20.0))
     assert made == [(20, 4)]
-
-
-def test_a_column_looked_at_in_passing_does_not_displace_the_working_set():
-    asked = []
-    recent = _Recent(lambda index: (asked.append(list(index)), np.outer(np.ones(3), index * 1.0))[1])
-    for index in ([3, 5, 8], [7], [5, 8, 9, 3]):
-        np.testing.assert_array_equal(recent(np.array(index))[0], index)
-    assert asked == [[3, 5, 8], [7], [9]]

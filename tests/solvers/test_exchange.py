@@ -61,16 +61,16 @@ def test_the_nats_of_a_move_are_those_of_the_best_least_squares(intercept):
     x, problem = draw(30, intercept=intercept)
     answer = answer_on(problem, nearest(x, [-2.2, -0.4, 0.6, 2.4]))
     assert answer.active.size >= 3
-    found, kept = _Candidates(problem, answer), answer.active
-    table, now = found.table, best_quadratic(problem, answer.state, kept)
+    table, kept = _Candidates(problem, answer).table, answer.active
+    now = best_quadratic(problem, answer.state, kept)
 
     def brings(out, candidate):
-        columns = np.append(np.delete(kept, out), found.columns[candidate])
+        columns = np.append(np.delete(kept, out), candidate)
         return best_quadratic(problem, answer.state, columns) - now
 
     # A candidate that the others can all but say is promised less than it would bring.
     plain = table.left > 2e-4 * table.own
-    others = [c for c in np.flatnonzero(plain) if found.columns[c] not in kept]
+    others = [c for c in np.flatnonzero(plain) if c not in kept]
     assert len(others) > 5
     gains = table.swaps()
     for candidate in others:

@@ -13,19 +13,14 @@ from ..linalg import is_sparse
 
 
 @dataclass(frozen=True)
-class WithConstant:
+class WithConstant(Basis):
     """The constant column followed by another basis; its source is -1."""
 
     rest: Basis
     constant: bool = True
 
     @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return int(self.constant) + self.rest.n_columns
-
-    @property
-    def source(self) -> Index:
+    def source(self) -> Index:  # type: ignore[override]
         """Where each column comes from; -1 for the constant."""
         return np.concatenate([np.full(int(self.constant), -1), self.rest.source])
 

@@ -9,19 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import PolynomialFeatures
 
-from .._protocols import Array, Factors, Index
+from .._protocols import Array, Basis, Index
 
 
 @dataclass(frozen=True)
-class Features:
+class Features(Basis):
     """A subset of the features, or of the columns of a precomputed kernel matrix."""
 
     source: Index
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self.source.size
 
     def columns(self, X: Any) -> Any:
         """Return these columns of ``X``; sparse ones stay sparse."""
@@ -32,13 +27,9 @@ class Features:
         """Return the basis of these columns only."""
         return type(self)(self.source[active])
 
-    def factors(self, *, tol: float, max_rank: int) -> Factors | None:
-        """Return None: features are not factored."""
-        return None
-
 
 @dataclass(frozen=True)
-class Monomials:
+class Monomials(Basis):
     r"""Products of powers of the features, the "nonlinear classifiers" of Figueiredo and Jain (2001).
 
     Degree 2 gives :math:`x_i`, :math:`x_i^2` and :math:`x_i x_j`.
@@ -53,11 +44,6 @@ class Monomials:
         expansion = PolynomialFeatures(degree, include_bias=False).fit(np.zeros((1, n_features)))
         return cls(expansion.powers_, np.arange(expansion.powers_.shape[0]))
 
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self.source.size
-
     def columns(self, X: Any) -> Array:
         """Return the matrix of monomials."""
         out = np.ones((X.shape[0], self.n_columns))
@@ -70,7 +56,3 @@ class Monomials:
     def keep(self, active: Index) -> Self:
         """Return the basis of these columns only."""
         return type(self)(self.powers[active], self.source[active])
-
-    def factors(self, *, tol: float, max_rank: int) -> Factors | None:
-        """Return None: monomials are not factored."""
-        return None

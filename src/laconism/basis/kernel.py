@@ -7,14 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._protocols import Array, Factors, Index, Kernel
+from .._protocols import Array, Basis, Factors, Index
+from ..kernels import Kernel
 from ..magnitude import check_largest
 from ._pivots import pivoted_cholesky
 from .rows import distinct_rows
 
 
 @dataclass(frozen=True)
-class KernelBasis:
+class KernelBasis(Basis):
     r"""Columns :math:`K(x, c_j)` for centres :math:`c_j`."""
 
     kernel: Kernel
@@ -27,11 +28,6 @@ class KernelBasis:
         """Return one column per distinct row: duplicates have equal columns."""
         source, rows = distinct_rows(X)
         return cls(kernel, X[source], source, rows)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self.source.size
 
     def columns(self, X: Any) -> Array:
         """Return the kernel matrix between the rows of ``X`` and the centres."""

@@ -7,14 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._protocols import Array, Factors, Index
+from .._protocols import Array, Basis, Factors, Index
 from ..linalg import as_dense
 from ._pivots import pivoted_cholesky
 from .rows import distinct_rows
 
 
 @dataclass(frozen=True)
-class PerFeature:
+class PerFeature(Basis):
     r"""Columns :math:`\exp(-\gamma(x_i - c_{ji})^2)` for features :math:`i` and centres :math:`j`.
 
     Eq. (26) of the gridRVM paper. On the grid of features by centres each feature is one slice, so an
@@ -34,11 +34,6 @@ class PerFeature:
         X = as_dense(X[first])
         n, d = X.shape
         return cls(gamma, np.repeat(np.arange(d), n), X.T.ravel(), np.arange(n * d), rows)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self.source.size
 
     def columns(self, X: Any) -> Array:
         """Return the matrix of columns."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,34 +30,6 @@ class Built(NamedTuple):
         return self._replace(
             design=self.design.keep(active), basis=basis, centre=self.centre[active], pivots=None
         )
-
-
-class _Recent:
-    """A function of an index that caches the columns of the last call.
-
-    A working set changes by a few columns at a time, and only new columns are evaluated.
-    """
-
-    def __init__(self, evaluate: Callable[[Index], Array]) -> None:
-        self.evaluate = evaluate
-        self._last: tuple[Index, Array] | None = None
-
-    def __call__(self, index: Index) -> Array:
-        """Return these columns."""
-        if self._last is None:
-            Phi = self.evaluate(index)
-        else:
-            known, columns = self._last
-            order = np.argsort(known)
-            place = order[np.minimum(np.searchsorted(known, index, sorter=order), known.size - 1)]
-            old = known[place] == index
-            Phi = np.empty((columns.shape[0], index.size), order="F")
-            Phi[:, old] = columns[:, place[old]]
-            if not old.all():
-                Phi[:, ~old] = self.evaluate(index[~old])
-        if index.size > 1:  # a single column must not replace a working set
-            self._last = (index, Phi)
-        return Phi
 
 
 def build_design(
@@ -91,9 +62,9 @@ def build_design(
 
     if not centre:
         nothing = np.zeros(C.shape[1])
-        return Built(FactoredDesign(G, C, _Recent(evaluate)), basis, nothing, pivots=factors.pivots)
+        return Built(FactoredDesign(G, C, evaluate), basis, nothing, pivots=factors.pivots)
     middle = G @ share
-    design = FactoredDesign(G - middle[:, None].astype(G.dtype), C, _Recent(evaluate))
+    design = FactoredDesign(G - middle[:, None].astype(G.dtype), C, evaluate)
     shift = np.asarray(middle @ C, dtype=np.float64)
     return Built(design, basis, shift, pivots=factors.pivots)
 

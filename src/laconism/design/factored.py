@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -13,19 +12,11 @@ from ..linalg import Triangle, thin_qr
 from .dense import DenseDesign, is_everything
 
 
-def _all_equal(r: Array) -> bool:
-    return bool(r.min(initial=np.inf) == r.max(initial=-np.inf))
-
-
 class _Span:
     """The row factor, and what is computed from it once for all sets of columns."""
 
     def __init__(self, G: Array) -> None:
         self.G = G
-
-    @cached_property
-    def inner(self) -> Array:
-        return np.asarray(self.G @ self.G.T)
 
     @cached_property
     def orthogonal(self) -> tuple[Array, Array]:
@@ -78,26 +69,12 @@ class FactoredDesign(Design):
 
     def square_rmatvec(self, r: Array) -> Array:
         """Return ``(Phi * Phi)' r``."""
-        if _all_equal(r):
-            # Equal weights, as of a regression or of balanced classes in an empty model.
-            return float(r[0]) * self._lengths**2
         half = self.G * np.sqrt(r).astype(self.G.dtype)  # a symmetric product takes half the time
-        return self._diagonal(half @ half.T)
-
-    def _diagonal(self, M: Array) -> Array:
-        """Return the diagonal of ``C' M C``."""
-        return np.asarray(np.einsum("ij,ij->j", self.C, M @ self.C), dtype=float)
+        return np.asarray(np.einsum("ij,ij->j", self.C, (half @ half.T) @ self.C), dtype=float)
 
     def gram_rows(self, columns: Index, r: Array) -> Array:
         """Return the rows of ``gram(r)`` that belong to these columns."""
-        few = self.C[:, columns].T
-        if _all_equal(r):
-            return np.asarray(float(r[0]) * (few @ self._span.inner) @ self.C, dtype=float)
-        return self.rmatvec((r * (few @ self.G)).T).T
-
-    @cached_property
-    def _lengths(self) -> Array:
-        return np.sqrt(self._diagonal(self._span.inner))
+        return self.rmatvec((r * (self.C[:, columns].T @ self.G)).T).T
 
     def gram(self, r: Array) -> Array:
         """Return ``Phi' diag(r) Phi``."""
@@ -131,11 +108,8 @@ class FactoredDesign(Design):
         )
 
     def share(self) -> Design:
-        """Return the same factors, and what was computed from them, with an independent cache."""
-        self._lengths.setflags(write=False)  # computed once and shared
-        twin = copy(self)
-        twin.exact = copy(self.exact)
-        return twin
+        """Return this design: it has no memory that a solver changes."""
+        return self
 
     def keep(self, active: Index) -> Design:
         """Return these columns: themselves if they are few, their factors otherwise."""

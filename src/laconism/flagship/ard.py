@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from .._protocols import Array, Likelihood
-from ..likelihoods import Gaussian
+from .._protocols import Array
+from ..likelihoods import Gaussian, Likelihood
 from ..linalg import Factor
 from .score_grid import GridPoint, precision_at
 

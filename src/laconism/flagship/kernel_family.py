@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import issparse
 
-from .._protocols import Array, Index, Kernel
+from .._protocols import Array, Index
 from ..basis import Features, KernelBasis
-from ..kernels import Scaled, resolve_kernel
+from ..kernels import Kernel, Scaled, resolve_kernel
 from ..kernels.scaled import squash
 from .reference_features import FeatureMap, KernelMap
 from .rows import MAX_SEARCH_ROWS

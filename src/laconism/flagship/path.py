@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._protocols import Array, Index, Likelihood
+from .._protocols import Array, Index
+from ..likelihoods import Likelihood
 from ..model.callbacks import Reporter
 from ..model.far_variance import PriorResidualVariance
 from ..posterior import GaussianPosterior

@@ -7,10 +7,10 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from .._protocols import Array, Index, Likelihood
+from .._protocols import Array, Index
 from ..judging.left_out import leave_one_out
 from ..laplace.mode import Mode
-from ..likelihoods import Binary
+from ..likelihoods import Binary, Likelihood
 from ..posterior import GaussianPosterior
 from .reference_features import FeatureMap, KernelMap
 

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._protocols import Array, Index, Kernel
+from .._protocols import Array, Index
 from ..basis import KernelBasis
+from ..kernels import Kernel
 from ..linalg import Triangle, as_dense, row_blocks, symmetric_eigen
 
 # The fraction of a row's prior variance that may be outside the inducing rows by rounding alone.

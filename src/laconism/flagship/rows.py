@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._protocols import Array, Design, Index, Likelihood
+from .._protocols import Array, Design, Index
 from ..basis.rows import distinct_rows
 from ..judging.ablate import is_on
 from ..judging.duplicates import merge_duplicates, merge_near_duplicates
 from ..judging.rows import canonical_order, evenly_spaced
+from ..likelihoods import Likelihood
 from ..model.tasks import FitData
 from ..priors import Jeffreys
 from ..solvers import Problem

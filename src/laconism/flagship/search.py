@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from .._protocols import Array, Likelihood
+from .._protocols import Array
 from ..design import DenseDesign
 from ..judging.ablate import is_on
 from ..judging.left_out import leave_one_out
 from ..laplace.shared_precision import fit_shared, row_products
+from ..likelihoods import Likelihood
 from ..solvers import Problem
 from .score_grid import GridPoint, ScoreGrid, precision_at
 

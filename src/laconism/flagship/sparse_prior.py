@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from .._protocols import Index, Prior
+from .._protocols import Index
 from ..design import DenseDesign
 from ..laplace.mode import Mode, find_mode
 from ..likelihoods import Binary
@@ -22,7 +22,7 @@ _MAX_ITERATIONS = 1000
 _TOLERANCE = 1e-6
 
 
-def fit_sparse(problem: Problem, prior: Prior) -> tuple[Index, Mode]:
+def fit_sparse(problem: Problem, prior: Jeffreys) -> tuple[Index, Mode]:
     """Return the columns that are kept under a prior, and their mode."""
     labels = isinstance(problem.likelihood, Binary)
     bound = prior.bind(problem.design.shape[1], kernel=False, labels=labels)

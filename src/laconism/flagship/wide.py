@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._protocols import Array, Likelihood
+from .._protocols import Array
 from ..judging.ablate import is_on
 from ..judging.folds import N_FOLDS
-from ..likelihoods import Binary
+from ..likelihoods import Binary, Likelihood
 from .rows import MAX_SEARCH_ROWS
 
 # With more rows per feature than this a dense reference determines all weights well.

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .._protocols import Array, Index, Likelihood
+from .._protocols import Array, Index
 from ..kernels._pairwise import dot_products, squared_distances
-from ..likelihoods import Noise
+from ..likelihoods import Likelihood, Noise
 from ..linalg import row_blocks
 
 # The smallest noise variance, as a part of the target's variance: a polynomial of many features

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._protocols import Array, Index, Likelihood
+from .._protocols import Array, Index
 from ..basis.rows import distinct_rows
 from ..design import DenseDesign
-from ..likelihoods import Gaussian
+from ..likelihoods import Gaussian, Likelihood
 from ..priors import Laplace
 from ..solvers import Problem, Proximal, solve
 

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 from scipy.special import softmax
 
-from .._protocols import Array, Index, Likelihood
-from ..likelihoods import Binary
+from .._protocols import Array, Index
+from ..likelihoods import Binary, Likelihood
 from .row_scores import RowScores
 
 # Prior deviation of the logarithm of a mean scale.

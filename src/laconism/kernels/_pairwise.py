@@ -6,15 +6,16 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from .._protocols import Array
-from ..linalg import is_sparse
 
 
 def as_float(X: Any) -> Any:
     """Return ``X`` as a two-dimensional float array or CSR matrix, unchanged if it is one."""
-    A = X.tocsr() if is_sparse(X) else np.asarray(X)
+    sparse: bool = issparse(X)
+    A = X.tocsr() if sparse else np.asarray(X)
     if A.ndim != 2:
         raise ValueError(f"A kernel needs two-dimensional matrices, got {A.ndim} dimension(s).")
     return A if A.dtype in (np.float32, np.float64) else A.astype(np.float64)
@@ -44,7 +45,8 @@ def scale_features(X: Any, theta: Any) -> Any:
     # Very large scales belong to very small features: doubles hold the product.
     A = A.astype(np.float64) if root.max(initial=0.0) > np.finfo(A.dtype).max else A
     root = root.astype(A.dtype)
-    return A.multiply(root).tocsr() if is_sparse(A) else A * root
+    sparse: bool = issparse(A)
+    return A.multiply(root).tocsr() if sparse else A * root
 
 
 def scale_pair(X: Any, C: Any, theta: Any) -> tuple[Any, Any]:
@@ -72,7 +74,7 @@ def centred(A: Any, B: Any) -> tuple[Any, Any, float]:
         # A power of two, so that the division does not round.
         unit = 2.0 ** (math.frexp(largest)[1] - 1)
         A, B = A / unit, B / unit
-    if not (is_sparse(A) or is_sparse(B)):
+    if not (issparse(A) or issparse(B)):
         shift = B.mean(axis=0)
         with np.errstate(invalid="ignore"):  # infinite input: the caller's validation reports it
             A, B = A - shift, B if same else B - shift
@@ -107,7 +109,7 @@ def squared_distances(X: Any, C: Any) -> Array:
 
 def _expanded(A: Any, B: Any, a: Array, b: Array) -> Array:
     """Return ``a_i + b_j - 2 A_i . B_j`` for the squared lengths a and b of the rows."""
-    if is_sparse(A) or is_sparse(B):
+    if issparse(A) or issparse(B):
         sq: Array = np.ascontiguousarray(safe_sparse_dot(A, -2 * B.T, dense_output=True))
         sq += a[:, None]
         sq += b

@@ -44,13 +44,7 @@ class Kernel(Component, ABC):
 
     @abstractmethod
     def __call__(self, X: Any, C: Any) -> Array:
-        """Return the matrix ``K(x_i, c_j)``, of shape (n, m).
-
-        Parameters
-        ----------
-        X, C : arrays or sparse matrices of shape (n, p) and (m, p)
-            The rows and the centres.
-        """
+        """Return the matrix ``K(x_i, c_j)`` of the n rows of ``X`` and the m centres ``C``."""
 
     @abstractmethod
     def diag(self, X: Any) -> Array:
@@ -60,14 +54,8 @@ class Kernel(Component, ABC):
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
         """Return the gradient with respect to the feature scales of a weighted sum of kernel values.
 
-        The k-th of p entries is ``sum_ij W_ij d K(sqrt(theta) o x_i, sqrt(theta) o c_j) / d theta_k``.
-
-        Parameters
-        ----------
-        X, C : arrays of shape (n, p) and (m, p)
-            The rows and the centres.
-        theta, W : arrays of shape (p,) and (n, m)
-            Feature scales, not negative, and the weights of the sum.
+        The k-th of p entries is ``sum_ij W_ij d K(sqrt(theta) o x_i, sqrt(theta) o c_j) / d theta_k``
+        for n rows ``X``, m centres ``C``, p scales ``theta``, not negative, and n x m weights ``W``.
         """
 
     def __add__(self, other: Kernel) -> Sum:

@@ -9,7 +9,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._protocols import Array, Likelihood
+from .._protocols import Array
+from ..likelihoods import Likelihood
 from ..linalg import Quadratic, Ridge, remainder, ridge
 from ..magnitude import LARGEST
 from ..solvers import Problem

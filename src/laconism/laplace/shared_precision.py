@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._protocols import Array, Design, Likelihood
-from ..likelihoods import Gaussian, Noise
+from .._protocols import Array, Design
+from ..likelihoods import Gaussian, Likelihood, Noise
 from ..linalg import Ridge, ridge, ridge_of_rows
 from ..solvers import Problem, State
 from ..solvers.problem import floor_curvature

@@ -8,7 +8,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from .._protocols import Array, Basis, Kernel
+from .._protocols import Array, Basis
+from ..kernels import Kernel
 from ..linalg import Triangle, as_dense, row_blocks, upper_root
 from ..posterior import GaussianPosterior
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from .._protocols import Prior
+from ..priors import Prior
 from ..solvers import EM, Problem, Solver
 from ..solvers.intercept import drop_needless_intercept
 from ..solvers.learnt_scale import Start

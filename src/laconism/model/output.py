@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._protocols import Index, Likelihood
+from .._protocols import Index
 from ..judging.calibrate import has_rare_class, match_class_frequency
+from ..likelihoods import Likelihood
 from ..linalg import row_blocks
 from ..posterior import GaussianPosterior
 from ..solvers import Problem, Record, Solution, Status

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._protocols import Array, Likelihood
-from ..likelihoods import REGISTRY, Binary, Noise
+from .._protocols import Array
+from ..likelihoods import REGISTRY, Binary, Likelihood, Noise
 from ..magnitude import check_largest
 from .validation import about_targets, check_one_kind
 

@@ -7,9 +7,10 @@ from typing import Self
 
 import numpy as np
 
-from .._protocols import Array, Design, Index, Likelihood
+from .._protocols import Array, Design, Index
 from ..design import DenseDesign
 from ..laplace.mode import COMPARISON_NATS, Mode, find_mode
+from ..likelihoods import Likelihood
 from ..linalg import Ridge, dissimilar, ridge_dual
 from ..solvers import Problem
 from .maximize_precisions import maximize_precisions

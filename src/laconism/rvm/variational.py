@@ -10,9 +10,10 @@ from typing import Literal, Self
 import numpy as np
 
 from .._component import Component, is_count, is_name, is_number, require
-from .._protocols import Array, Index, Likelihood
+from .._protocols import Array, Index
 from ..laplace.first_precision import first_precision, own_precisions
 from ..laplace.mode import own_precision, refit_by_degrees
+from ..likelihoods import Likelihood
 from ..linalg import Ridge, ridge
 from ..solvers import Problem
 from .precisions import MIN_WELL_DETERMINED, Combine, Precisions, over_slices

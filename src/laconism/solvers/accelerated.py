@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._component import Component
-from .._protocols import Array, Prior
+from .._protocols import Array
+from ..priors import Prior
 from .em import EM
 from .loop import rank_tolerance
 from .problem import Problem, State

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._component import Component, resolve, unknown
-from .._protocols import Prior
+from ..priors import Prior
 from .accelerated import Accelerated
 from .em import EM
 from .loop import Solver

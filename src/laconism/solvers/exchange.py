@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,19 +17,6 @@ from .problem import Problem
 _MIN_PROMISED_NATS = 0.5
 
 
-class _Move(NamedTuple):
-    """A candidate takes the place of one of the kept columns."""
-
-    gain: float
-    out: int  # position among the kept ones
-    candidate: int
-
-    @property
-    def pays(self) -> bool:
-        """Whether it promises enough and its gain has not overflowed."""
-        return _MIN_PROMISED_NATS <= self.gain < np.inf
-
-
 @dataclass
 class _Table:
     """The second-order expansion of the log-likelihood, between kept columns and candidates.
@@ -38,7 +24,7 @@ class _Table:
     Maxima follow from Schur complements: one for the column that goes, one for the one that comes.
     """
 
-    kept: Index  # positions among the candidates
+    kept: Index
     rows: Array  # of the Gram matrix, one for each kept column
     slope: Array  # of the quadratic at zero, for each candidate
     own: Array  # the diagonal of the Gram matrix
@@ -52,12 +38,6 @@ class _Table:
         left = remainder(self.own, np.einsum("ij,ij->j", self.rows, self.part), 1e-4)
         self.left = left + np.finfo(float).tiny
 
-    def swap(self) -> _Move:
-        """Return the best exchange of one kept column for a candidate."""
-        gains = self.swaps()
-        out, candidate = np.unravel_index(int(np.argmax(gains)), gains.shape)
-        return _Move(float(gains[out, candidate]), int(out), int(candidate))
-
     def swaps(self) -> Array:
         """Return the nats that each exchange would gain, kept columns by candidates."""
         variance = np.diag(self.covariance)[:, None]
@@ -67,28 +47,20 @@ class _Table:
         gains[:, self.kept] = -np.inf
         return np.asarray(gains)
 
-    def among(self, columns: Index) -> _Table:
-        """Return the table of these candidates, the kept columns among them."""
-        place, rows = np.searchsorted(columns, self.kept), self.rows[:, columns]
-        return _Table(place, rows, self.slope[columns], self.own[columns])
-
-    def after(self, move: _Move, row: Array) -> _Table:
-        """Return the table after a move, given the candidate's row of the Gram matrix."""
+    def after(self, out: int, candidate: int, row: Array) -> _Table:
+        """Return the table after an exchange, given the candidate's row of the Gram matrix."""
         kept, rows = self.kept.copy(), self.rows.copy()
-        kept[move.out], rows[move.out] = move.candidate, row
+        kept[out], rows[out] = candidate, row
         return replace(self, kept=kept, rows=rows)
 
 
 class _Candidates:
-    """All columns beside those of a solution, and the most promising of them."""
+    """All columns as candidates for the place of a kept one."""
 
     def __init__(self, full: Problem, answer: Solution) -> None:
-        self.r = full.weight * answer.state.curvature
+        self.design, self.r = full.design, full.weight * answer.state.curvature
         self.total = float(self.r.sum()) if full.intercept else 0.0
-        whole = self._of_all(full, answer)
-        self.columns = _promising(whole)
-        self.design = full.design.keep(self.columns)
-        self.table = whole.among(self.columns)
+        self.table = self._of_all(full, answer)
 
     def _of_all(self, full: Problem, answer: Solution) -> _Table:
         """Return the table of all columns; a free intercept is eliminated, by their weighted means."""
@@ -108,32 +80,23 @@ class _Candidates:
 
     def row(self, candidate: int) -> Array:
         """Return a candidate's row of the Gram matrix."""
-        centre = self.centre[self.columns]
         (row,) = self.design.gram_rows(np.array([candidate]), self.r)
-        return np.asarray(row - self.total * centre[candidate] * centre)
+        return np.asarray(row - self.total * self.centre[candidate] * self.centre)
 
     def exchanged(self, max_moves: int = 20) -> tuple[Index, Array, float] | None:
-        """Return columns, weights and intercept after all moves that pay; nothing if none does."""
+        """Return columns, weights and intercept after all exchanges that pay; nothing if none does."""
         table = self.table
         for _ in range(max_moves):
-            move = table.swap()
-            if not move.pays:
+            gains = table.swaps()
+            out, candidate = map(int, np.unravel_index(int(np.argmax(gains)), gains.shape))
+            if not _MIN_PROMISED_NATS <= gains[out, candidate] < np.inf:  # too little, or overflow
                 break
-            table = table.after(move, self.row(move.candidate))
+            table = table.after(out, candidate, self.row(candidate))
         if table is self.table:
             return None
-        kept = self.columns[table.kept]
-        order = np.argsort(kept)
-        b = self.level - float(self.centre[kept] @ table.w)
-        return kept[order], table.w[order], b
-
-
-def _promising(table: _Table, per_column: int = 32) -> Index:
-    """Return the kept columns and those that promise most for each of them."""
-    if table.own.size <= per_column:
-        return np.arange(table.own.size)
-    best = np.argpartition(-table.swaps(), per_column, axis=1)[:, :per_column]
-    return np.union1d(best, table.kept)
+        order = np.argsort(table.kept)
+        b = self.level - float(self.centre[table.kept] @ table.w)
+        return table.kept[order], table.w[order], b
 
 
 def exchange(

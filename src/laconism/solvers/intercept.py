@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from .._protocols import Array, Index, Prior
+from .._protocols import Array, Index
 from ..judging.price import JEFFREYS_NATS, bic, prior_price
-from ..priors import Jeffreys
+from ..priors import Jeffreys, Prior
 from . import Newton, Problem, choose_solver, solve
 
 

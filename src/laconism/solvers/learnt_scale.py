@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from .._protocols import Array, Likelihood
+from .._protocols import Array
 from ..laplace.first_precision import first_precision
 from ..laplace.mode import COMPARISON_NATS, Mode, find_mode, refit_by_degrees
 from ..laplace.signal_to_noise import signal_to_noise
+from ..likelihoods import Likelihood
 from ..linalg import remainder, ridge
 from ..priors import GeneralizedGaussian
-from . import Problem, Proximal, Record, Solution, Solver, State, Status, solve
+from . import Callback, Problem, Proximal, Record, Solution, Solver, State, Status, solve
 
-# Nats per observation to which a round is solved, but for the last. A larger tolerance would stop slow
-# solvers far from the weights that the scale is estimated from.
-_ROUND_TOLERANCE = 1e-8
 _UNSETTLED = "did not converge: the scale went on changing; raise max_iter, or take scale='evidence'"
-
-Report = Callable[[Record], object]
 
 
 class Start(NamedTuple):
@@ -43,7 +38,7 @@ def learn_scale(
     *,
     max_iter: int,
     tol: float,
-    callback: Report | None,
+    callback: Callback | None,
 ) -> Solution:
     """Return the weights under the scale that is estimated with them; the solution's problem has it.
 
@@ -57,7 +52,7 @@ def learn_scale(
 class RoundHistory:
     """The history of the rounds."""
 
-    callback: Report | None
+    callback: Callback | None
     began: float = field(default_factory=time.perf_counter)
     records: list[Record] = field(default_factory=list)
 
@@ -94,7 +89,7 @@ class _ScaleSearch:
     rule: GeneralizedGaussian
     max_iter: int
     tol: float
-    callback: Report | None
+    callback: Callback | None
 
     @cached_property
     def unit(self) -> GeneralizedGaussian:
@@ -136,14 +131,13 @@ class _ScaleSearch:
         problem, rule, tol, unit = self.problem, self.rule, self.tol, self.unit.level
         history = RoundHistory(self.callback)
         likelihood, start, prior = self._initial_values(known)
-        scale_tol, step = 10 * math.sqrt(tol), math.inf  # the objective is quadratic in their error
+        scale_tol = 10 * math.sqrt(tol)  # the objective is quadratic in their error
         before: tuple[float, float] | None = None
         message, stopped, left = None, False, self.max_iter
         while True:
             subproblem = replace(problem, prior=prior, likelihood=likelihood.hold())
             here = None if start is None else subproblem.state(start.w, start.b, subproblem.likelihood)
-            round_tol = tol if step <= scale_tol else max(tol, _ROUND_TOLERANCE)
-            answer = solve(subproblem, self.solver, start=here, max_iter=left, tol=round_tol)
+            answer = solve(subproblem, self.solver, start=here, max_iter=left, tol=tol)
             left -= len(answer.history)
             effective = _effective_parameters(answer.problem, answer.state, rule.q)
             wanted = rule.learn(answer.state.w, effective, unit)
@@ -152,17 +146,15 @@ class _ScaleSearch:
             noise = refit_by_degrees(problem, likelihood, answer.state.f, effective)
             now, then = math.log(prior.level), math.log(wanted.level)
             change = _aitken_step(before, now, then)
-            step = min(step, max(abs(change), _noise_change(likelihood, noise)))
+            step = max(abs(change), _noise_change(likelihood, noise))
             if not answer.state.w.any():
                 message = "converged: no weight is worth its price"
-            elif step <= scale_tol and round_tol == tol and answer.status.converged:
+            elif step <= scale_tol and answer.status.converged:
                 message = "converged: scale and weights agree"
             if message or stopped or left <= 0:
                 return history.close(answer, likelihood, message, stopped)
-            start = _embed(problem, answer)
-            if step > scale_tol:  # otherwise one more round at the tolerance asked for
-                before, step = (now, then), math.inf
-                likelihood, prior = noise, rule.at(math.exp(now + change))
+            start, before = _embed(problem, answer), (now, then)
+            likelihood, prior = noise, rule.at(math.exp(now + change))
 
     def _initial_values(self, known: Start) -> tuple[Likelihood, State | None, GeneralizedGaussian]:
         """Return likelihood, weights (None for the solver's own start) and prior of the first round."""
@@ -196,8 +188,7 @@ class _ScaleSearch:
         if getattr(self.solver, "start", "auto") != "auto":
             return self.solver.init(self.problem)
         rule = type(self.rule)(q=1.0, a=self.rule.a, b=self.rule.b)
-        lasso = Proximal(certify=False)
-        convex = replace(self, solver=lasso, rule=rule, tol=_ROUND_TOLERANCE, callback=None)
+        convex = replace(self, solver=Proximal(certify=False), rule=rule, tol=1e-8, callback=None)
         return _embed(self.problem, convex.maximize_evidence(Start()))
 
     def _scale_at_weights(

@@ -10,9 +10,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._protocols import Array, Index, Prior
+from .._protocols import Array, Index
 from ..judging.price import extended_bic, prior_price
 from ..linalg import LEAST_REMAINDER, remainder, solve_semidefinite
+from ..priors import Prior
 from .problem import Problem, State
 
 # A weight whose contribution to every latent is below this many standard errors is pruned: under a prior

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from .._component import Component, is_name, is_positive, require
-from .._protocols import Prior
+from ..priors import Prior
 from .problem import (
     MAX_ROWS_FOR_RETRY,
     TALL_ROWS_PER_COLUMN,

@@ -8,8 +8,10 @@ from typing import Self
 
 import numpy as np
 
-from .._protocols import Array, Design, Index, Likelihood, Prior
+from .._protocols import Array, Design, Index
+from ..likelihoods import Likelihood
 from ..linalg import CACHED_ENTRIES, RELATIVE_JITTER, Quadratic, Ridge, ridge
+from ..priors import Prior
 
 # The smallest curvature of a row relative to the touching Gaussian's, where a likelihood is not concave:
 # an outlier has negative curvature, with which a Newton step has no bound.

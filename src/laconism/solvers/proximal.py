@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from .._component import Component
-from .._protocols import Array, Index, Prior
+from .._protocols import Array, Index
 from ..linalg import dissimilar, solve_semidefinite
+from ..priors import Prior
 from .line_search import backtrack
 from .problem import Problem, State, objective_converged
 

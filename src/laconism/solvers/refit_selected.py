@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._protocols import Array, Likelihood, Prior
+from .._protocols import Array
 from ..judging.price import selection_price
 from ..laplace.mode import refit_by_degrees
-from ..likelihoods import Binary
+from ..likelihoods import Binary, Likelihood
 from ..linalg import Quadratic, solve_semidefinite
-from ..priors import Gaussian
+from ..priors import Gaussian, Prior
 from . import Callback, Metric, Problem, Solution, Solver, State, resume
 
 
@@ -68,19 +68,16 @@ def drop_unpaid(answer: Solution, n_candidates: int) -> tuple[Solution, _Free]:
         price = selection_price(free.evidence, free.weakest, n_candidates)
         if here.active.size == 1:
             return here, free
-        less = _drop_weakest(here, free)
+        less = drop_weakest(here, free)
         if free.best.fit - less.state.fit >= price:
             return here, free
         # The objective of the search continues.
         here = replace(less, state=replace(less.state, objective=answer.state.objective))
 
 
-def drop_weakest(answer: Solution) -> Solution:
+def drop_weakest(answer: Solution, free: _Free | None = None) -> Solution:
     """Return the solution without the column of the smallest t-value, the other weights adapted."""
-    return _drop_weakest(answer, _Free.of(answer.problem, answer.state))
-
-
-def _drop_weakest(answer: Solution, free: _Free) -> Solution:
+    free = _Free.of(answer.problem, answer.state) if free is None else free
     less, left = free.without(free.weakest), np.delete(np.arange(answer.active.size), free.weakest)
     problem = answer.problem.keep(left)
     state = problem.state(less.w[left], less.b, less.likelihood)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .._protocols import Prior
-from ..priors import GeneralizedGaussian
+from ..priors import GeneralizedGaussian, Prior
 from . import Problem, Solution, Solver, exchange, may_exchange, solve
 from .learnt_scale import Start, learn_scale
 from .refit_selected import refit_selected

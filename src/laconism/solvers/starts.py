@@ -28,8 +28,6 @@ _KERNEL_RATES = (0.03, 0.005)
 _MAX_NOISE_COLUMNS = 500
 # The maximum of the likelihood is first found on a subset of at least this many rows,
 _MIN_SUBSET_ROWS = 5_000
-# of this many per column, so that they determine its weights,
-_MIN_SUBSET_ROWS_PER_COLUMN = 50
 # and of this many times sqrt(n p), so that their curvature is accurate enough for all rows.
 _MIN_SUBSET_ROWS_PER_ROOT = 2.0
 # The rule of ten events per variable: fewer rows of the rarer class do not determine the weights.
@@ -38,21 +36,6 @@ _MIN_EVENTS_PER_COLUMN = 10
 _REPLACES_LASSO = Rule(nats=10.0)
 # A start ends when a step gains less than this many nats per observation (record 011).
 _START_NATS_PER_ROW = 5e-4
-
-
-class _PlainNewton:
-    """Newton's method without pruning, for starts."""
-
-    prunes = False
-
-    def init(self, problem: Problem) -> State:
-        return problem.empty()
-
-    def step(self, problem: Problem, state: State) -> State:
-        return newton_step(problem, state)
-
-    def done(self, problem: Problem, old: State, new: State, tol: float) -> str | None:
-        return objective_converged(problem, old, new, tol)
 
 
 def _start_tol(problem: Problem, rough: bool = False) -> float:
@@ -71,15 +54,17 @@ def smooth_start(problem: Problem) -> State:
     cent; a Newton step with that curvature and the gradient of all rows follows.
     """
     n, p = problem.design.shape
-    wanted = max(_MIN_SUBSET_ROWS, _MIN_SUBSET_ROWS_PER_COLUMN * p)
-    stride = int(n // max(wanted, _MIN_SUBSET_ROWS_PER_ROOT * np.sqrt(n * p)))
+    stride = int(n // max(_MIN_SUBSET_ROWS, _MIN_SUBSET_ROWS_PER_ROOT * np.sqrt(n * p)))
     part = problem if stride <= 1 else problem.rows(np.arange(0, n, stride))
     if _events(part) < _MIN_EVENTS_PER_COLUMN * p:
         part = problem
     empty = part.empty()
     free = _flat_prior(part, part.curvature(empty))
-    begin, tol = free.with_objective(empty), _start_tol(part)
-    answer = solve(free, _PlainNewton(), start=begin, max_iter=20, tol=tol).state
+    answer = free.with_objective(empty)
+    for _ in range(20):
+        before, answer = answer, newton_step(free, answer)
+        if objective_converged(free, before, answer, _start_tol(part)):
+            break
     if _nearly_separable(problem, part, empty, answer):
         return l1_start(problem)
     state = problem.refit(answer.w, answer.b, answer.likelihood)

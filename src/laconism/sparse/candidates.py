@@ -28,8 +28,6 @@ _MAX_ROWS_FOR_DISTANCES = 500
 _NARROWEST_WIDTH = 0.25
 # The widest, in upper deciles, makes an RBF kernel nearly constant.
 _WIDEST_WIDTH = 2.0
-# Neighbouring widths then differ by a factor of about two.
-_N_WIDTHS = 6
 # Kernels whose gamma is a width.
 _KERNELS_WITH_WIDTH = ("rbf", "matern")
 # Multiples of the scale that the evidence finds for a dense model, the largest first.
@@ -101,8 +99,11 @@ def larger_scales(chosen: SparseCandidate, model: Any) -> list[SparseCandidate]:
     return [SparseCandidate(each, chosen.gamma) for each in larger]
 
 
-def width_grid(X: Any, n_widths: int = _N_WIDTHS) -> list[float]:
-    """Return values of a kernel's ``gamma = 1 / (2 h**2)`` from the distances between distinct rows."""
+def width_grid(X: Any, n_widths: int = 6) -> list[float]:
+    """Return values of a kernel's ``gamma = 1 / (2 h**2)`` from the distances between distinct rows.
+
+    Six widths differ by a factor of about two from one to the next.
+    """
     rows = X[distinct_rows(X)[0]]
     rows = rows[:: max(1, rows.shape[0] // _MAX_ROWS_FOR_DISTANCES)]
     distances = euclidean_distances(rows)[np.triu_indices(rows.shape[0], 1)]

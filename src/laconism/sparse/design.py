@@ -20,18 +20,16 @@ class PreparedDesign(NamedTuple):
     n_columns: int
 
 
-def prepare_design(model: Any, data: FitData, tol: float | None = None) -> PreparedDesign:
-    """Return the design of a model; its factors may miss the fraction ``tol`` of a kernel matrix."""
+def prepare_design(model: Any, data: FitData) -> PreparedDesign:
+    """Return the design of a model, its kernel matrix factored as exactly as the solver needs."""
     basis = _make_basis(model, data)
     n_columns = basis.n_columns
-    if tol is None:
-        _, prior, solver = resolve_prior(model, n_columns)
-        tol = rank_tolerance(solver, prior)
+    _, prior, solver = resolve_prior(model, n_columns)
+    tol = rank_tolerance(solver, prior) if model.rank_tol == "auto" else model.rank_tol
     if model.fit_intercept and model.penalize_intercept:
         basis = WithConstant(basis)
     # Columns are not centred if the intercept may be dropped: centred columns imply one.
     centre = has_free_intercept(model) and not may_drop_intercept(model, data.likelihood)
-    tol = tol if model.rank_tol == "auto" else model.rank_tol
     max_rank = int(model.max_rank)
     built = build_design(basis, data.X, data.weight, centre=centre, tol=tol, max_rank=max_rank)
     return PreparedDesign(built, n_columns)

@@ -8,36 +8,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._protocols import Index
 from ..judging.race import Fold
-from ..judging.row_scores import RowScores, ScoreRows
+from ..judging.row_scores import ScoreRows
 from ..judging.trials import Data, FoldResult
 from ..model.tasks import FitData
 from ..priors import GeneralizedGaussian
 from ..solvers import Proximal
 from .candidates import SparseCandidate
 from .design import PreparedDesign, prepare_design
-from .evidence import log_evidence
+from .evidence import evidence_as_score
 
 # Tolerance of a candidate's fit, far below the differences between folds.
 _TOL_NATS_PER_ROW = 1e-4
-# Fraction of a kernel matrix that its factors may miss, small enough for dense priors.
-_RANK_TOLERANCE = 1e-8
 # The lasso without the certificate of its exact solver, which candidates do not need.
 _LASSO = Proximal(certify=False)
 
 
 @dataclass(frozen=True)
 class TryPath:
-    """Fit the candidates of one width on one fold, and score them on the left-out rows."""
+    """Fit the candidates of one width on one fold, and score them on the left-out rows.
+
+    Without a score they are scored by their evidence on the fitted rows.
+    """
 
     template: Any
     data: Data
-    score: ScoreRows
+    score: ScoreRows | None = None
 
     def __call__(self, path: Sequence[SparseCandidate], fold: Fold) -> list[FoldResult | None]:
         """Return the results of the candidates that run; each starts from the solution before it."""
@@ -57,40 +57,24 @@ class TryPath:
                 continue
             scales = tuple(each.scale for each in model.priors_) if candidate.prior.learns else ()
             fitted = time.perf_counter()
-            scores = self.score(model, *held_out)
+            if self.score is None:
+                scores = evidence_as_score(model, fit_data, prepared)
+            else:
+                scores = self.score(model, *held_out)
             now = time.perf_counter()
             found[place] = FoldResult(scores, model.n_relevant_, fitted - began, now - fitted, scales)
             began = now
         return found
 
 
-@dataclass(frozen=True)
-class TryByEvidence:
-    """Fit the candidates to all rows, and score each by its evidence, as if it were that of one row."""
-
-    template: Any
-    data: Data
-
-    def __call__(self, path: Sequence[SparseCandidate], fold: Fold) -> list[FoldResult | None]:
-        """Return the results of the candidates; each starts from the solution before it."""
-        began = time.perf_counter()
-        model, fit_data, prepared = _prepare(self.template, self.data)
-        found: list[FoldResult | None] = []
-        for candidate in path:
-            _solve(model, fit_data, prepared, candidate.prior, ())
-            fitted = time.perf_counter()
-            value = log_evidence(model, fit_data, prepared) / float(fit_data.weight.sum())
-            scores, now = RowScores(np.array([[value]]), np.ones(1)), time.perf_counter()
-            found.append(FoldResult(scores, model.n_relevant_, fitted - began, now - fitted))
-            began = now
-        return found
-
-
 def _prepare(template: Any, data: Data) -> tuple[Any, FitData, PreparedDesign]:
-    """Return a model that starts from its last solution, the validated rows and the design."""
+    """Return a model that starts from its last solution, the validated rows and the design.
+
+    The design is that of the template's own prior, the lasso, and exact enough for denser ones.
+    """
     model: Any = clone(template).set_params(warm_start=True, tol=max(template.tol, _TOL_NATS_PER_ROW))
     fit_data = model._fit_data(*data)
-    return model, fit_data, prepare_design(model, fit_data, tol=_RANK_TOLERANCE)
+    return model, fit_data, prepare_design(model, fit_data)
 
 
 def _solve(

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._component import resolve
-from .._protocols import Likelihood, Prior
-from ..likelihoods import Binary
+from ..likelihoods import Binary, Likelihood
 from ..priors import REGISTRY as PRIORS
-from ..priors import GeneralizedGaussian, Jeffreys
-from ..priors import Prior as PriorComponent
+from ..priors import GeneralizedGaussian, Jeffreys, Prior
 from ..solvers import Solver, choose_solver
 
 
-class PriorAndSolver(NamedTuple):
-    """The prior as given, the prior with its defaults resolved, and the solver for it."""
-
-    unbound: Prior
-    bound: Prior
-    solver: Solver
-
-
-def resolve_prior(model: Any, n_columns: int) -> PriorAndSolver:
-    """Return prior and solver of a model with this many columns to choose from."""
-    unbound: Prior = resolve("prior", model.prior, PRIORS, PriorComponent)
+def resolve_prior(model: Any, n_columns: int) -> tuple[Prior, Prior, Solver]:
+    """Return the prior as given, with its defaults resolved for this many columns, and its solver."""
+    unbound: Prior = resolve("prior", model.prior, PRIORS, Prior)
     labels = model._task.classifies
     bound = unbound.bind(n_columns, kernel=model.kernel is not None, labels=labels)
-    return PriorAndSolver(unbound, bound, choose_solver(model.solver, bound))
+    return unbound, bound, choose_solver(model.solver, bound)
 
 
 def has_free_intercept(model: Any) -> bool:
@@ -40,6 +30,6 @@ def may_drop_intercept(model: Any, likelihood: Likelihood) -> bool:
     Only for labels, where a latent of zero means even odds, with kernels, and under the Jeffreys or the
     generalized Gaussian prior. In all other cases the objective is exactly that of the settings.
     """
-    prior = resolve("prior", model.prior, PRIORS, PriorComponent)
+    prior = resolve("prior", model.prior, PRIORS, Prior)
     classes = isinstance(likelihood, Binary) and isinstance(prior, Jeffreys | GeneralizedGaussian)
     return has_free_intercept(model) and model.kernel is not None and classes

@@ -20,54 +20,18 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
 
     Parameters
     ----------
-    prior : str or Prior, default="jeffreys"
-        Prior of the weights: ``"jeffreys"`` (no parameter to tune), ``"laplace"``, ``"gaussian"``,
-        ``"student_t"``, ``"generalized_gaussian"`` or an object of :mod:`laconism.priors`.
-    kernel : None, str, Kernel or callable, default=None
-        ``None`` uses the features themselves as columns. ``"linear"``, ``"poly"``, ``"rbf"``,
-        ``"matern"``, an object of :mod:`laconism.kernels` or a function of two matrices gives one column
-        for each distinct training row. With ``"precomputed"`` the kernel matrix is passed as ``X``.
-    gamma : float or {"scale", "auto"}, default="scale"
-        Parameter of the named kernels, as in :class:`SparseBayesClassifier`. The papers' width h is
-        ``gamma = 1 / (2 * h**2)``.
-    degree : int, default=3
-        Degree of the ``"poly"`` kernel.
-    coef0 : float, default=1.0
-        Constant term of the ``"poly"`` kernel.
-    expansion : int, default=1
-        Largest degree of the products of features that are columns too (with ``kernel=None``).
+    prior, kernel, gamma, degree, coef0, expansion
+        As in :class:`SparseBayesClassifier`.
     likelihood : {"gaussian", "student"} or Noise, default="gaussian"
         Distribution of the noise. ``"student"`` has heavy tails, for data with outliers:
         :class:`~laconism.likelihoods.Student`.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept.
-    penalize_intercept : bool, default=False
-        Whether the intercept has the prior of the weights, as in the papers.
-    solver : {"auto", "em", "newton", "proximal"} or Solver, default="auto"
-        ``"auto"`` is the exact ``"proximal"`` for the Laplace prior and ``"newton"`` otherwise;
-        ``"em"`` is the papers' algorithm.
-    max_iter : int, default=1000
-        Largest number of iterations.
-    tol : float, default=1e-8
-        The fit stops after an iteration that gains less than this many nats per observation.
-    rank_tol : float or "auto", default="auto"
-        The kernel matrix is not formed but factored, until no diagonal element of the residual exceeds
-        this fraction of the largest. ``"auto"`` depends on the solver: 1e-6 if the factors only choose
-        kernels (Newton's method with a prior that absorbs zeros), 1e-12 if they weigh all of them (EM),
-        1e-8 otherwise.
-    max_rank : int, default=1000
-        Largest rank of the factorisation. If it is reached, only the kernels of that many rows are
-        candidates, those that approximate the matrix best (a Nystrom approximation), and ``status_``
-        reports it.
+    penalize_intercept, solver, max_iter, tol, rank_tol, max_rank, warm_start, callbacks
+        As in :class:`SparseBayesClassifier`.
     n_jobs : int or None, default=None
         Not used: there is one output. All estimators have this parameter.
-    warm_start : bool, default=False
-        Whether to start from the previous solution; with a prior that absorbs zeros, columns are then
-        mostly pruned.
-    callbacks : None, callable or list of callables, default=None
-        Each is called with a :class:`~laconism.solvers.Record` after every iteration; returning
-        ``True`` stops the fit.
 
     Attributes
     ----------
@@ -80,11 +44,7 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
         Residual variance, corrected for the effective degrees of freedom. If rows are few for the
         parameters, it is at least the leave-one-out estimate, where a row is left out together with its
         kernel.
-    relevance_ : ndarray of shape (n_relevant,)
-        Indices of the kept columns: training rows with a kernel, features without.
-    relevance_vectors_ : ndarray of shape (n_relevant, n_features)
-        The training rows with kept kernels; with a kernel only.
-    n_relevant_, posteriors_, prior_, priors_, history_, status_, n_iter_
+    relevance_, relevance_vectors_, n_relevant_, posteriors_, prior_, priors_, history_, status_, n_iter_
         As in :class:`SparseBayesClassifier`.
 
     Examples

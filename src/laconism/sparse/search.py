@@ -24,7 +24,7 @@ from .candidates import (
     larger_scales,
     template_model,
 )
-from .fold_path import TryByEvidence, TryPath
+from .fold_path import TryPath
 
 
 class SparseBayesSearch(CVSearch):
@@ -72,7 +72,7 @@ class SparseBayesSearch(CVSearch):
             everything = np.arange(data.y.size)
             folds, drops = [(everything, everything)], False
             factors: Any = UNIT_FACTOR
-            try_path: Any = TryByEvidence(template, data)
+            try_path: Any = TryPath(template, data)
         else:
             scoring = self._resolve_scoring(template)
             folds = draw_folds(self.cv, data, groups, self._classifies)
