@@ -77,12 +77,6 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
         winner = Winner(model, time.perf_counter() - began)
         self._publish_search(candidates, race.factors, best, trials, winner)
 
-    def _template(self) -> Any:
-        """Return the estimator with the settings that it shares with the search."""
-        own, theirs = self.get_params(deep=False), self._estimator._get_param_names()
-        shared = set(own) & set(theirs) - {"callbacks"}
-        return clone(self._estimator(**{name: own[name] for name in shared}))
-
     def _race(self, template: Any, data: Data, groups: Any) -> Race[JCFOCandidate]:
         """Return the race over the folds."""
         scoring = self._resolve_scoring(template)

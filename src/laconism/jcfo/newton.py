@@ -1,8 +1,7 @@
 """The last digits: Newton's method in weights and scales together.
 
-Once it is known which weights and scales are not zero, and the signs of the weights, the objective is
-smooth, and Newton's method ends at the same stationary point from every start near it: two descriptions
-of one problem, such as a row written twice and a row of weight two, get one answer.
+Where it is known which weights and scales are not zero, the objective is smooth: two descriptions of one
+problem, such as a row written twice and a row of weight two, end at one stationary point.
 
 A regression is solved in ``u = w / s``, ``1 / s`` and ``b / s``, where its objective has the same form.
 """

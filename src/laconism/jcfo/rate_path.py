@@ -45,12 +45,6 @@ class Rates(NamedTuple):
     selection: float
     weight: float
 
-    @property
-    def params(self) -> dict[str, Any]:
-        """Return the rates as parameters of the estimator."""
-        selection = self.selection if self.selection > self.weight else None
-        return {"scale_rate": self.scale, "selection_rate": selection, "weight_rate": self.weight}
-
 
 @dataclass(eq=False)
 class JCFOCandidate(Candidate):
@@ -62,7 +56,9 @@ class JCFOCandidate(Candidate):
     @property
     def params(self) -> dict[str, Any]:
         """The rates as parameters of the estimator."""
-        return self.rates.params
+        scale, selection, weight = self.rates
+        selected = selection if selection > weight else None
+        return {"scale_rate": scale, "selection_rate": selected, "weight_rate": weight}
 
 
 def make_grid(search: Any, prepared: PreparedData) -> list[JCFOCandidate]:
@@ -103,9 +99,8 @@ def fit_candidates(
 ) -> Iterator[tuple[JCFOCandidate, list[JointFit]]]:
     """Yield each candidate that runs with its fits; one that is stopped meanwhile is left out.
 
-    At a lower weight rate the features of the one before are exchanged. Neighbours often keep the same
-    features, and then have the same fits, which are computed once. Candidates that do not run are fitted
-    only where others start from them.
+    At a lower weight rate the features of the one before are exchanged; the same features have the same
+    fits. Candidates that do not run are fitted only where others start from them.
     """
     settings = model._search_settings(prepared)
     for scale in dict.fromkeys(each.rates.scale for each in candidates if each.runs):

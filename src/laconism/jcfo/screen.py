@@ -66,8 +66,7 @@ def _lasso_ranking(
 ) -> Index:
     """Return features in the order in which they enter a sparse linear model, section 3.1 of [JCFO].
 
-    The rates of the model descend from the one at which none is left, a root of two at a time; features
-    that never enter follow in the order of their gradients.
+    Its rates descend by a root of two; features that never enter follow in the order of their gradients.
     """
     design, entry, size = DenseDesign(Z), np.full(Z.shape[1], n_rates), np.zeros(Z.shape[1])
     for y in targets:

@@ -4,12 +4,10 @@
 2. Solve: variable projection or the paper's EM from there (``solve_from``).
 3. Restart: if no feature is left, once more from a path that ascends from lower rates.
 
-Without a selection rate that is all. With one, ``search`` goes on:
+With a selection rate these steps happen at it, and two follow:
 
-4. The steps above happen at the selection rate, which keeps few features, and shrinks them.
-5. Exchange: features not worth their price are dropped, others are added (``trials``). A
-   second exchange begins with the features of a trial at the final rate, and the better end counts.
-6. Relax: with these features only, solve at the final rate (``relax``).
+4. Exchange: features not worth their price are dropped, others are added (``trials``).
+5. Relax: with these features only, solve at the final rate (``relax``).
 
 A cross-validation follows ascending selection rates, each solution the start of the next (``path``).
 """
@@ -71,8 +69,8 @@ def search(
 ) -> JointFit:
     """Return the solution; where there are ``selection_rates``, the first that keeps a feature selects.
 
-    Features that matter only together must be added together; so, where there can be such, the exchange
-    also begins with the features of a trial at the problem's own rate.
+    Features that matter only together must be added together; so a second exchange begins with the
+    features of a trial at the problem's own rate.
     """
     if not selection_rates:
         return solve_from(problem, settings)

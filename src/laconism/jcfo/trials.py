@@ -1,8 +1,7 @@
 """Short trials through few centres: the scales at which a search starts, and the exchange of features.
 
-The objective has many local minima. All features weak, some of them strong, one of them sharp, and the
-end of a path of ascending rates are tried by a few iterations each. Features that are not worth their
-price are dropped, others are added.
+The objective has many local minima: all features weak, some of them strong, one of them sharp, and the
+end of a path of ascending rates are tried by a few iterations each.
 """
 
 from __future__ import annotations
@@ -67,8 +66,7 @@ def best_start(problem: JointProblem, trial_order: Index) -> Array:
 def end_of_path(problem: JointProblem, start_rate: float = 0.3, factor: float = 0.3) -> Array:
     """Return the scales at the end of a path of ascending rates of the weights, short of the last rate.
 
-    At a low rate all features have an influence before few are selected: a product of two features,
-    neither of which has an effect alone, is found in no other way.
+    At a low rate all features have an influence: a product of two features is found in no other way.
     """
     theta, rates = uniform_scales(problem), [factor * problem.weight_rate]
     while rates[-1] > start_rate:
@@ -119,10 +117,9 @@ def _best_trials(problem: JointProblem, starts: Sequence[Array]) -> list[JointSt
 def _sharpened_trials(problem: JointProblem, theta: Array, max_features: int = 16) -> list[JointState]:
     """Return trials with one of the strongest features sharp, or with the strongest features alone.
 
-    Many weak features make a smooth model, a local minimum from which no descent leads to few strong
-    ones. With a kernel of distances a feature that bends the boundary is found by raising its scale
-    alone. Scales of inner products are traded for weights, and regressions have no boundary, so there
-    only the order of the features counts.
+    Many weak features make a smooth model, a local minimum far from few strong ones. A feature that
+    bends a boundary is found by raising its scale alone; for inner products, whose scales are traded
+    for weights, and for regressions only the order of the features counts.
     """
     n_strongest = min(int(np.count_nonzero(theta)), max_features)
     strongest, places = np.argsort(-theta, kind="stable")[:n_strongest], np.arange(theta.size)
@@ -148,10 +145,14 @@ def exchange_features(problem: JointProblem, selected: JointState, price: float)
     Those of a ``selected`` state, found at another rate, are only a start: a rate that keeps noise out
     may leave out what matters. Every step lowers the objective plus the prices, so it ends.
     """
-    here = _drop_features(problem, _restrict(problem, selected), price)
-    while (grown := _add_step(problem, here, price)) is not None:
-        here = _drop_features(problem, grown, price)
-    return here
+    here = _restrict(problem, selected)
+    while True:
+        while here.features.size > 1 and (fewer := _drop_step(problem, here, price)) is not None:
+            here = fewer
+        grown = _add_step(problem, here, price)
+        if grown is None:
+            return here
+        here = grown
 
 
 def _restrict(problem: JointProblem, selected: JointState) -> FeatureSubset:
@@ -161,26 +162,15 @@ def _restrict(problem: JointProblem, selected: JointState) -> FeatureSubset:
         nothing = project(problem, np.zeros_like(selected.theta), tol=_TRIAL_TOLERANCE)
         return FeatureSubset(replace(nothing, theta=np.zeros(0)), kept[:0])
     part, theta = with_features(problem, kept), selected.theta[kept]
-    trials = [short_descent(part, theta, TRIAL_ITERATIONS)]
-    if part.on_distances:  # smooth and sharp models are different local minima
-        trials += _sharpened_trials(part, theta)
     # Longer than a trial, so that what a later trial gains is due to its features.
-    best = min(trials, key=_by_objective).theta
-    return FeatureSubset(short_descent(part, best, _PATH_ITERATIONS), kept)
-
-
-def _drop_features(problem: JointProblem, here: FeatureSubset, price: float) -> FeatureSubset:
-    """Return the subset without the features that are not worth their price; the last one stays."""
-    while here.features.size > 1 and (fewer := _drop_step(problem, here, price)) is not None:
-        here = fewer
-    return here
+    return FeatureSubset(short_descent(part, theta, _PATH_ITERATIONS), kept)
 
 
 def _drop_step(problem: JointProblem, here: FeatureSubset, price: float) -> FeatureSubset | None:
     """Return the subset without its least important features, or None if all are worth their price.
 
-    Half of them are dropped at once, or fewer, if together they are not worth the price of one. Not all
-    that are cheap alone: of correlated features one must stay.
+    Half of them at once, or fewer, if together they are not worth the price of one: of correlated
+    features, each cheap alone, one must stay.
     """
     (state, features), objectives = here, []
     for k in range(features.size):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -17,16 +17,6 @@ from ..posterior import GaussianPosterior
 # evaluated in single precision.
 _RELATIVE_JITTER = 1e-6
 _TINY = float(np.finfo(float).tiny)
-
-
-class FarVariance(Protocol):
-    """The correction of a latent far from the training rows."""
-
-    def apply(self, X: Any, Phi: Array, m: Array, v: Array) -> tuple[Array, Array]:
-        """Return mean and variance of the latent at rows ``X``, whose kept columns are ``Phi``."""
-
-
-# ---- the prior variance that the kept kernels lack ---------------------------------------------
 
 
 def kernel_triangle(K: Array) -> Triangle:
@@ -44,15 +34,10 @@ def relative_residual(triangle: Triangle, Phi: Array) -> Array:
 class PriorResidualVariance:
     r"""The prior variance that the kept kernels lack.
 
-    Where all kept kernels vanish, so does the variance of the latent that their weights give. A Gaussian
-    process has its prior variance there. With the kept rows :math:`M`, the fraction
-
-    .. math:: e(x) = 1 - k_{xM}K_{MM}^{-1}k_{Mx}/k(x, x)
-
-    of the prior variance :math:`s^2k(x, x)` is not determined by :math:`f(M)`. All of it (``power=1``,
-    the deterministic training conditional with its missing variance, Quinonero-Candela and Rasmussen
-    2005) would be too much near training rows that were not kept. A power of :math:`e` is right in both
-    limits: zero at a kept row, the prior variance far from all of them.
+    With the kept rows :math:`M`, the fraction :math:`e(x) = 1 - k_{xM}K_{MM}^{-1}k_{Mx}/k(x, x)` of the
+    prior variance is not determined by :math:`f(M)` (Quinonero-Candela and Rasmussen 2005). All of it
+    would be too much near training rows that were not kept; a power of :math:`e` is right in both
+    limits, zero at a kept row and one far from all of them.
     """
 
     triangle: Triangle  # of the kernel matrix of the kept rows
@@ -70,16 +55,13 @@ class PriorResidualVariance:
         return m, v + self.height * relative_residual(self.triangle, Phi) ** self.power
 
 
-# ---- one more kernel at each new row ----------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Augmentation:
     r"""The relevance vector machine with one more kernel at each new row (RVM*).
 
-    All kernels of a sparse model vanish away from their centres, and with them the variance of the
-    latent. An additional kernel :math:`k(\cdot, x_*)` restores it (Rasmussen and Quinonero-Candela, ICML
-    2005). With :math:`e = k(x_*, x_*) - \phi_*^T\Sigma\Phi^T R k_*` and :math:`s, q` as in
+    An additional kernel :math:`k(\cdot, x_*)` restores the variance that the latent loses away from the
+    kept kernels (Rasmussen and Quinonero-Candela, ICML 2005). With
+    :math:`e = k(x_*, x_*) - \phi_*^T\Sigma\Phi^T R k_*` and :math:`s, q` as in
     :class:`laconism.rvm.evidence.Sequential`,
 
     .. math:: m_* \mathrel{+}= \frac{e q}{\alpha + s}, \qquad v_* \mathrel{+}= \frac{e^2}{\alpha + s}.
@@ -114,14 +96,9 @@ class Augmentation:
     ) -> Self:
         r"""Return the augmentation of a posterior, by sums over the training rows in blocks.
 
-        The weights have the prior ``variance``. All sums are in one triangle,
-        :math:`T^TT = A^TA` with
-
-        .. math:: A = \begin{pmatrix}R^{1/2}\Phi & R^{1/2}G^T & R^{1/2}(y - m) \\
-            V^{-1/2} & 0 & -V^{-1/2}w\end{pmatrix}:
-
-        the projection of :math:`G` on :math:`\Phi` is a solve with its first block. The residuals are in
-        the other blocks, as roots: differences of products would cancel if there is very little noise.
+        The weights have the prior ``variance``. All sums are in the triangle of
+        :math:`[R^{1/2}\Phi, R^{1/2}G^T, R^{1/2}(y - m)]` above :math:`[V^{-1/2}, 0, -V^{-1/2}w]`: its
+        first block projects on :math:`\Phi`, the others hold the residuals, as roots that do not cancel.
         """
         triangle = Triangle.of(np.asarray(kernel(rows, rows), dtype=np.float64))
         rank, k = rows.shape[0], posterior.mean.size
@@ -177,3 +154,7 @@ class Augmentation:
         s = np.maximum(np.einsum("ri,ri->i", c, self.excess @ c), 0.0)
         known = np.maximum(self.alpha + s, _TINY)
         return m + e * (self.slope @ c) / known, v + e**2 / known
+
+
+# The correction of a latent far from the training rows.
+FarVariance: TypeAlias = PriorResidualVariance | Augmentation

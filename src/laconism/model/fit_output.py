@@ -27,9 +27,8 @@ def fit_output(
     always_intercept: bool,
     may_drop_intercept: bool = False,
 ) -> Fit:
-    """Return the fit of one output; it may run in a worker, so it takes and returns plain data.
+    """Return the fit of one output; ``unbound`` is the prior before its defaults were resolved.
 
-    ``unbound`` is the prior as given, before its defaults were resolved for this number of columns.
     ``always_intercept`` gives an empty model a free intercept even if the intercept is penalised;
     ``may_drop_intercept`` drops an intercept that the model does not need.
     """

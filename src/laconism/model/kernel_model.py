@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -52,8 +52,6 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
     fit_intercept: bool
     max_iter: int
     tol: float
-    rank_tol: float | Literal["auto"]
-    max_rank: int
     n_jobs: int | None
     callbacks: Any
     likelihood: Any

@@ -29,9 +29,8 @@ def learns_noise(problem: Problem) -> bool:
 def retry_with_more_noise(search: Search, problem: Problem, rows_per_parameter: float = 2.0) -> Fit:
     """Return the fit of a search or, if that interpolates the data, of a search with more noise.
 
-    With no more rows per effective parameter than this, small residuals are no evidence of little
-    noise. The search is then repeated under the noise that a dense model expects, which is lowered while
-    the residual variance is clearly smaller, until there are too many parameters again.
+    With no more rows per parameter than this, the search is repeated under the noise that a dense model
+    expects, which is lowered while the residual variance is clearly smaller.
     """
     fit = search(problem)
     found: Any = fit.likelihood

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -109,6 +109,12 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"{name} must be {rule}, got {getattr(self, name)!r}.")
         weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, copy=True)
         return Data(rows, targets, weight)
+
+    def _template(self, *given: Any) -> Any:
+        """Return the estimator with these arguments and the settings that it shares with the search."""
+        own, theirs = self.get_params(deep=False), self._estimator._get_param_names()
+        shared = set(own) & set(theirs) - {"n_jobs", "callbacks"}
+        return clone(self._estimator(*given, **{name: own[name] for name in shared}))
 
     def _resolve_scoring(self, template: Any) -> Scoring:
         """Return how candidates are scored: by log densities, or by a scorer of scikit-learn."""

@@ -100,8 +100,7 @@ def full_model(problem: Problem) -> EvidenceState:
 def _below_best_precision(problem: Problem) -> Mode:
     """Return all columns of a regression under the first shared precision below the best one.
 
-    Under a larger precision, correlated weights that are large only together would be pruned, and what
-    they explain would be taken for noise.
+    Under a larger one, correlated weights that are large only together would be pruned.
     """
     best = fit_shared(problem, 1.0)
     for power in range(1, 13):
@@ -124,9 +123,8 @@ def best_of_both_directions(
 ) -> EvidenceState:
     """Return the new state or, at the end of a small problem, the better one from the other direction.
 
-    Highly correlated kernels make many local maxima of the evidence, and the direction decides which one
-    is found. With more columns than observations the greatest evidence is that of a model without noise,
-    which does not predict better: there only one direction is tried, unless it ended without noise.
+    The direction decides which local maximum is found. With more columns than observations the greatest
+    evidence is that of a model without noise: there one direction is tried, unless it ended so.
     """
     small = problem.design.shape[1] <= min(FEW_COLUMNS, problem.weight.sum())
     moves = not old.refining or new.objective - old.objective > COMPARISON_NATS
@@ -145,11 +143,9 @@ def best_of_both_directions(
 def akaike_test(problem: Problem, found: EvidenceState, allowed: Problem) -> EvidenceState:
     """Return the state if its evidence is worth its precisions, otherwise the model without columns.
 
-    The evidence is a likelihood of the precisions that was maximised over them. Akaike's price of such
-    a fit is one nat for each precision (Likelihood and the Bayes procedure, 1980), and the empty model
-    has none. Where nearly every row needs a kernel of its own, as on narrow spirals, each kernel gains
-    less than a nat although all together predict labels well: so the gain per row counts too. The empty
-    model of ``allowed``, the problem with an intercept where there may be one, counts as well.
+    Akaike's price is one nat for each precision (Likelihood and the Bayes procedure, 1980). Where nearly
+    every row needs a kernel of its own, the gain per row counts instead (record 021). The empty model
+    may have the intercept of ``allowed``.
     """
     if not found.active.size:
         return found

@@ -211,8 +211,7 @@ def _evidence(ridge: Ridge, target: Array) -> float:
 def _prune_by_newton(mode: Mode, active: Index) -> tuple[Mode, Index]:
     """Return the model with precisions maximised by Newton's method, which deletes columns.
 
-    Hundreds of highly correlated columns are near a local maximum of their own. Deleting most of them
-    may lower the evidence; the add steps that follow raise it again.
+    That may lower the evidence of hundreds of correlated columns; the add steps raise it again.
     """
     tol = COMPARISON_NATS / 100
     alpha, kept = maximize_precisions(mode.quadratic(), mode.alpha, tol=tol, price=COMPARISON_NATS)

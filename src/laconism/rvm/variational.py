@@ -33,9 +33,8 @@ def _log_second_moment(m: Array, v: Array) -> Array:
 class RpropStep:
     """What an update changes, and the multiple of it that is taken, as in Rprop.
 
-    The precisions of a model are nearly independent of each other: some go to infinity at a steady rate,
-    others oscillate about their limits. So each has a step size of its own (M. Riedmiller, H. Braun, A
-    direct adaptive method for faster backpropagation learning: the RPROP algorithm, ICNN 1993).
+    Some precisions go to infinity at a steady rate, others oscillate about their limits: so each has a
+    step size of its own (M. Riedmiller, H. Braun, ICNN 1993).
     """
 
     change: Array
@@ -273,11 +272,7 @@ class Variational(Component):
 
 
 def _variational_update(state: VariationalState) -> VariationalState:
-    """Return the papers' update, which cannot lower the bound.
-
-    A floor under the noise can, and so can rounding where there is next to no noise: then the noise, or
-    everything, stays as it is.
-    """
+    """Return the papers' update; where a floor under the noise lowers the bound, the noise stays."""
     problem, share = state.problem, state.problem.weight / state.problem.weight.sum()
     precisions = state.precisions.variational(state.second_moment)
     likelihood = state.likelihood.refit(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 
 from .._component import is_name, is_positive
@@ -18,6 +17,8 @@ from ..judging.race import Candidate
 from ..model.validation import check_gamma, check_values
 from ..priors import GeneralizedGaussian
 
+# Its shape and its scale are searched.
+ANY_PRIOR = GeneralizedGaussian()
 # A classifier with more kernels must make the left-out labels five times as likely: record 040.
 MORE_KERNELS = Rule(nats=math.log(5))
 # Few features have no advantage over many: how many matter is a property of the data.
@@ -56,14 +57,6 @@ class SparseCandidate(Candidate):
         """The candidate as parameters of the estimator."""
         params: dict[str, Any] = {"prior__q": self.prior.q, "prior__scale": self.prior.scale}
         return params if self.gamma is None else {**params, "gamma": self.gamma}
-
-
-def template_model(search: Any) -> Any:
-    """Return the estimator of a search, with all settings that are not searched."""
-    own, theirs = search.get_params(deep=False), search._estimator._get_param_names()
-    shared = set(own) & set(theirs) - {"n_jobs", "callbacks"}
-    settings = {name: own[name] for name in shared}
-    return clone(search._estimator(GeneralizedGaussian(), **settings))
 
 
 def candidate_paths(search: Any, X: Any) -> list[list[SparseCandidate]]:

@@ -17,12 +17,12 @@ from ..model.callbacks import candidate_reporter
 from ..model.search import CVSearch, Winner, refit
 from ..model.threads import one_blas_thread
 from .candidates import (
+    ANY_PRIOR,
     MORE_FEATURES,
     MORE_KERNELS,
     SparseCandidate,
     candidate_paths,
     larger_scales,
-    template_model,
 )
 from .fold_path import TryPath
 
@@ -40,7 +40,7 @@ class SparseBayesSearch(CVSearch):
 
     def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Make the candidates, try them, choose, refit and publish."""
-        data, template = self._validate(X, y, sample_weight), template_model(self)
+        data, template = self._validate(X, y, sample_weight), self._template(ANY_PRIOR)
         checked = template._fit_data(*data)  # validates everything but the grid
         paths = candidate_paths(self, checked.X)
         race = self._race(template, data, groups)
