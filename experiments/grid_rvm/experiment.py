@@ -13,11 +13,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from laconism import GridRVMClassifier
-from laconism.datasets import find_data_file, load_esl_mixture, load_lfw_pairs, make_mixture
+from laconism.datasets import find_data_file, load_esl_mixture, make_mixture
 
 from .._declare import HERE, Cell
 from .._judge import estimate
 from .._splits import gamma, published
+from .faces import load_lfw_pairs
 
 TITLE = "Bayesian logistic regression for tables of features: gridRVM"
 METRICS = ("percent", "train_percent", "weights", "accuracy", "agreement", "curve")

@@ -3,10 +3,8 @@
 - ``_generators``: classification and regression problems of the papers.
 - ``_grids``: samples that are tables, and the mixture of The Elements of Statistical Learning.
 - ``_loaders``: published data from packages and files.
-- ``_faces``: pairs of face images and their descriptors.
 """
 
-from ._faces import load_lfw_pairs
 from ._generators import (
     make_cross,
     make_gaussian_classes,
@@ -44,7 +42,6 @@ __all__ = [
     "load_glass",
     "load_ida",
     "load_leukemia",
-    "load_lfw_pairs",
     "load_npz",
     "load_pima",
     "load_ripley",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 from sklearn.utils import Bunch
 
-from ._loaders import PUBLISHED, load_npz
+from laconism.datasets._loaders import PUBLISHED, load_npz
 
 # The paper's grid in the middle of an image, rows and columns of blocks.
 BLOCKS = (9, 7)
