@@ -18,7 +18,7 @@ from laconism.flagship.rules import (
     default_tolerance,
 )
 from laconism.flagship.settings import Settings
-from laconism.flagship.sparse_prior import SPARSE_FITS
+from laconism.flagship.sparse_prior import fit_sparse
 from laconism.flagship.tasks import LabelProjection, ValueProjection, projection_task
 
 
@@ -28,7 +28,7 @@ def run(request):
     model = request.param()
     X, y = data(request.param)
     rows = model._fit_data(X, y, None)
-    return model, rows, fit_laconic(Settings.of(model), rows, SPARSE_FITS)
+    return model, rows, fit_laconic(Settings.of(model), rows, fit_sparse)
 
 
 def test_a_fit_writes_nothing_to_the_estimator(run):
@@ -82,10 +82,10 @@ def names(model, shape):
     y = X[:, 0] > 0 if isinstance(model, LaconicClassifier) else X[:, 0]
     data = model._fit_data(X, y, None)
     rows, _ = TrainingRows.of(data, projection_task(data), intercept=True)
-    return [each.name for each in candidates_for(Fits(rows, Settings.of(model), SPARSE_FITS))]
+    return [each.name for each in candidates_for(Fits(rows, Settings.of(model), fit_sparse))]
 
 
-SPARSE = ["sparse features", "less sparse features"]
+SPARSE = ["sparse features"]
 KERNELS = ["rbf kernel", "squashed features", "feature weights"]
 
 
@@ -134,4 +134,4 @@ def test_kernels_have_a_price_where_the_tolerance_is_not_given(run):
     assert found.price == KERNEL_PRICE_NATS_PER_ROW
     for other in (type(model)(tolerance=0.01), type(model)(None)):
         rows = other._fit_data(X, y, None)
-        assert fit_laconic(Settings.of(other), rows, SPARSE_FITS).price == 0
+        assert fit_laconic(Settings.of(other), rows, fit_sparse).price == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
@@ -26,7 +26,7 @@ class Fits:
 
     rows: TrainingRows
     settings: Settings
-    sparse_fits: Sequence[tuple[str, SparseFit]] = ()  # the fits under sparse priors, by name
+    sparse_fit: SparseFit  # fits a problem under a sparse prior
     _known: dict[Callable[[Fits], Any], Any] = field(default_factory=dict)
 
     def once(self, part: Callable[[Fits], T]) -> T:

@@ -11,7 +11,7 @@ from ..model.tasks import FitData, Labels, Values
 from .fit import fit_laconic
 from .path_model import PathModel
 from .settings import Settings
-from .sparse_prior import SPARSE_FITS
+from .sparse_prior import fit_sparse
 from .tasks import REFERENCE_NOISES
 
 
@@ -36,7 +36,7 @@ class LaconicModel(PathModel):
     def _fit_rows(self, data: FitData) -> None:
         """Choose a candidate and publish its projection."""
         began = time.perf_counter()
-        self._publish_fit(fit_laconic(Settings.of(self), data, SPARSE_FITS), began)
+        self._publish_fit(fit_laconic(Settings.of(self), data, fit_sparse), began)
 
 
 class LaconicClassifier(BinaryPredictions, LaconicModel):
@@ -44,7 +44,7 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
 
     The fit has two steps. First *candidates* are compared: dense references (Gaussian processes) with an
     rbf kernel, with squashed features (``asinh((x - median) / spread)``), with feature weights (ARD),
-    and, on wide data, on 64, 256, ... features themselves or under sparse priors. One replaces an
+    and, on wide data, on 64, 256, ... features themselves or under a sparse prior. One replaces an
     earlier one only if it is clearly better: its left-out rows are twenty times as likely, and by more
     than a standard error. Then the winner is *projected* onto the fewest kernels whose probabilities are
     within ``tolerance`` nats per observation of its own. Probabilities are integrated over the posterior

@@ -9,7 +9,7 @@ import numpy as np
 from ..judging.ablate import is_on
 from .candidate import Candidate, Fits, FittedCandidate
 from .features import SizedFeatures, fit_features
-from .sparse_features import SparseFit, fit_sparse_features
+from .sparse_features import fit_sparse_features
 from .wide import can_refit_folds, feature_sizes, is_wide
 
 
@@ -37,29 +37,26 @@ class DenseFeatures:
 class SparseFeatures:
     """The features themselves under a sparse prior."""
 
-    name: str
-    sparse_fit: SparseFit
+    name: str = "sparse features"
 
     def fit(self, fits: Fits, champion: FittedCandidate | None) -> FittedCandidate:
         """Fit on all rows and without each fold."""
-        max_rank = fits.settings.max_rank
-        fitted, kept = fit_sparse_features(fits.rows, self.sparse_fit, max_rank)
+        fitted, kept = fit_sparse_features(fits.rows, fits.sparse_fit, fits.settings.max_rank)
         return FittedCandidate.of(self, fitted, np.unique(np.concatenate(kept)).size)
 
 
 def feature_candidates(fits: Fits) -> list[Candidate]:
-    """Return the features themselves: few of a dense reference, more of them, and sparse priors."""
+    """Return the features themselves: few of a dense reference, more of them, and a sparse prior."""
     settings, (n, p) = fits.settings, fits.rows.X.shape
     refit = can_refit_folds(n, p)
     if settings.any_kernel and (settings.gamma is not None or not refit or not is_on("features")):
         return []
-    sparse = is_wide(n, p) and is_on("sparse_features")
-    priors = [SparseFeatures(*each) for each in fits.sparse_fits] if sparse else []
+    sparse = [SparseFeatures()] if is_wide(n, p) and is_on("sparse_features") else []
     if not refit:
-        return [DenseFeatures(), *priors]
+        return [DenseFeatures(), *sparse]
     # A tolerance is the user's way to choose the size.
     sizes = fits.once(_sizes) if settings.tolerance is None else fits.once(_sizes)[-1:]
-    return [*(DenseFeatures(size) for size in sizes), *priors]
+    return [*(DenseFeatures(size) for size in sizes), *sparse]
 
 
 def _sizes(fits: Fits) -> list[int]:

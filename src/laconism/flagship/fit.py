@@ -17,8 +17,6 @@ from .rules import FAMILY_RULE, KERNEL_PRICE_NATS_PER_ROW, default_tolerance
 from .tasks import projection_task
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._protocols import Index
     from ..judging.compare import Trial
     from ..model.tasks import FitData
@@ -44,15 +42,13 @@ class Published:
     note: str  # for status_
 
 
-def fit_laconic(
-    settings: Settings, data: FitData, sparse_fits: Sequence[tuple[str, SparseFit]]
-) -> Published:
+def fit_laconic(settings: Settings, data: FitData, sparse_fit: SparseFit) -> Published:
     """Merge duplicates, choose a candidate by its left-out log density, and project its references.
 
-    ``sparse_fits`` are the fits under sparse priors, by name.
+    ``sparse_fit`` fits a problem under a sparse prior.
     """
     rows, kept = TrainingRows.of(data, projection_task(data), intercept=settings.fit_intercept)
-    fits = Fits(rows.searched(), settings, sparse_fits)
+    fits = Fits(rows.searched(), settings, sparse_fit)
     winner, trials = choose(
         candidates_for(fits),
         lambda candidate, champion: candidate.fit(fits, champion),
@@ -61,7 +57,7 @@ def fit_laconic(
     )
     note = _TRY_STUDENT if not settings.any_noise and has_heavy_tails(winner) else ""
     if fits.rows is not rows:
-        winner = fit_on_all_rows(winner, Fits(rows, settings))
+        winner = fit_on_all_rows(winner, Fits(rows, settings, sparse_fit))
     references = winner.fitted.references
     coupling = rows.task.couple(references, rows.targets, rows.weight)
     tolerance = settings.tolerance or default_tolerance(rows.total)

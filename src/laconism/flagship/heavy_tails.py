@@ -25,7 +25,7 @@ class HeavyTails:
             return None
         noise = Student(floor=NOISE_FLOOR_FRACTION)
         rows = replace(fits.rows, likelihood=noise)
-        return champion.candidate.fit(Fits(rows, fits.settings, fits.sparse_fits), None)
+        return champion.candidate.fit(Fits(rows, fits.settings, fits.sparse_fit), None)
 
 
 def has_heavy_tails(champion: FittedCandidate) -> bool:

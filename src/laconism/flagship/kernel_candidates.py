@@ -93,7 +93,7 @@ def kernel_candidates(fits: Fits) -> list[Candidate]:
     settings, (n, p) = fits.settings, fits.rows.X.shape
     found: list[Candidate] = [Kernel(settings.first_kernel)]
     if isinstance(fits.rows.likelihood, Binary):
-        found += [SQUASHED] if is_on("squashed") else []
+        found += [SQUASHED] if p <= n and is_on("squashed") else []
     elif settings.any_kernel and n <= settings.max_rank:  # Matern kernel matrices have full rank
         found += [MATERN] if is_on("matern") else []
     if settings.weigh_features and p <= n and is_on("feature_weights"):

@@ -13,7 +13,7 @@ from .build_path import build_paths
 from .candidate import Fits
 from .rows import TrainingRows
 from .settings import Settings
-from .sparse_prior import SPARSE_FITS
+from .sparse_prior import fit_sparse
 from .tasks import REFERENCE_NOISES, projection_task
 
 # A score may be better than those of refits by this much.
@@ -109,4 +109,4 @@ def candidate_fits(X: Array, y: Array, weight: Array) -> Any:
     likelihood: Any = Probit() if labels else REFERENCE_NOISES["gaussian"]()
     data = FitData(X, weight, [y], likelihood)
     rows, _ = TrainingRows.of(data, projection_task(data), intercept=True)
-    return Fits(rows, Settings(), SPARSE_FITS)
+    return Fits(rows, Settings(), fit_sparse)

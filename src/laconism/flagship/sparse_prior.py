@@ -1,9 +1,8 @@
-"""The sparse priors that compete with a dense reference, and the fit under one of them."""
+"""The fit under the sparse prior that competes with a dense reference."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -22,9 +21,9 @@ _MAX_ITERATIONS = 1000
 _TOLERANCE = 1e-6
 
 
-def fit_sparse(problem: Problem, prior: Jeffreys) -> tuple[Index, Mode]:
-    """Return the columns that are kept under a prior, and their mode."""
-    labels = isinstance(problem.likelihood, Binary)
+def fit_sparse(problem: Problem) -> tuple[Index, Mode]:
+    """Return the columns that are kept under Jeffreys' prior, and their mode."""
+    prior, labels = Jeffreys(), isinstance(problem.likelihood, Binary)
     bound = prior.bind(problem.design.shape[1], kernel=False, labels=labels)
     fit = fit_output(
         replace(problem, design=problem.design.share(), prior=bound),
@@ -40,10 +39,3 @@ def fit_sparse(problem: Problem, prior: Jeffreys) -> tuple[Index, Mode]:
     few = replace(problem, design=DenseDesign(problem.design.keep(fit.active).matvec(np.eye(w.size))))
     # The Gaussians that bound the prior at these weights have the same mode.
     return fit.active, find_mode(few, 1 / fit.variance, fit.likelihood, w, b)
-
-
-# From few large weights to more of them; neither prior is best on all data.
-SPARSE_FITS = (
-    ("sparse features", partial(fit_sparse, prior=Jeffreys())),
-    ("less sparse features", partial(fit_sparse, prior=Jeffreys(1.0))),
-)

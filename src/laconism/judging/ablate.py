@@ -27,7 +27,7 @@ SWITCHES = {
     "projection_error": "the error of a projection's mean, added to its variance",
     "restart_widths": "further starts of the search of the width",
     "shrinkage_penalty": "the loss at new rows, in projections onto features",
-    "sparse_features": "the candidates with a sparse prior on features",
+    "sparse_features": "the candidate with a sparse prior on features",
     "squashed": "the candidate with squashed features",
     "target_variance": "variances of a projection that match those of the reference",
 }
