@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .tasks import ProjectionTask
 
 # Growth factor of a set in one step; correlated features should not all be added at once.
-_GROWTH_FACTOR = 1.5
+_GROWTH_FACTOR = 2
 
 
 # The least precision of a row, as a fraction of the largest.
