@@ -88,14 +88,7 @@ def evidence_feature_weights(search: Any, point: GridPoint, start: Array) -> Arr
 
     Automatic relevance determination in a Gaussian process, with an exponential prior on the weights.
 
-    Parameters
-    ----------
-    search : HyperparameterSearch
-        The search of a regression with unknown noise variance.
-    point : (int, int)
-        Width and precision of its best model.
-    start : ndarray of shape (p,)
-        Feature weights at which the optimisation starts.
+    ``point`` is the best point of the search, and ``start`` has the weights at which it starts.
     """
     evidence, gamma = ARDEvidence(search, point[0]), search.features.family.gamma_at(point[0])
     varies = start > 0

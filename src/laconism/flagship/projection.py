@@ -74,28 +74,9 @@ def choose_columns(
     Both work on the compressed problem, whose number of rows is the rank of the design. The losses of
     several targets are summed.
 
-    Parameters
-    ----------
-    design : Design
-    r : ndarray of shape (n,)
-        Precision of the target.
-    z : ndarray of shape (n,) or (n, n_targets)
-        Its value; several targets share their columns.
-    intercept : bool
-        Whether there is a free intercept.
-    max_columns : int
-        The most columns that are added.
-    enough : float
-        The loss in nats below which no further column is added.
-    min_columns : int, default=0
-        Number of columns that are added whatever the loss.
-    penalty : ShrinkagePenalty, optional
-        The loss at new rows.
-
-    Returns
-    -------
-    list of ndarrays
-        The columns of the models with 0, 1, 2, ... columns.
+    ``z`` has one column for each of several targets that share their columns. At most ``max_columns``
+    are added, at least ``min_columns``, and none once the loss is below ``enough`` nats. ``penalty`` is
+    the loss at new rows. Returned are the columns of the models with 0, 1, 2, ... columns.
     """
     T, t, in_span = _compressed(design, r, z.reshape(r.size, -1), intercept)
     p: Array = np.zeros(T.shape[1])
@@ -235,18 +216,8 @@ class Projection:
     ) -> Self:
         """Return the projection onto subsets of these columns.
 
-        Parameters
-        ----------
-        Phi : ndarray of shape (n, k)
-            The columns.
-        r, m : ndarrays of shape (n,)
-            Precision of the latent at each row, and its mean.
-        dense, posterior : Design, GaussianPosterior
-            Columns and weights of the dense model.
-        intercept : bool
-            Whether there is a free intercept.
-        penalty : ShrinkagePenalty, optional
-            The loss at new rows, on these columns.
+        ``r`` and ``m`` are precision and mean of the latent at each row, ``dense`` and ``posterior``
+        columns and weights of the dense model, ``penalty`` the loss at new rows on these columns.
         """
         total = float(r.sum())
         centre, level, spread = np.zeros(Phi.shape[1]), 0.0, posterior.spread

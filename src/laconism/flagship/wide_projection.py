@@ -168,16 +168,9 @@ class WideProjection:
     ) -> GaussianPosterior:
         """Return the posterior of the weights on some columns, given their mean.
 
-        Parameters
-        ----------
-        index, w : ndarrays
-            The columns, and the mean of their weights.
-        posterior, dense : GaussianPosterior, Design
-            Posterior and design of the dense model.
-        r : ndarray of shape (n,)
-            Precision at each row.
-        wanted : float
-            Variance of the latent at a new row; what the weights lack of it is added to the intercept.
+        ``w`` is the mean of the weights on the columns ``index``, ``posterior`` and ``dense`` are those
+        of the dense model, and ``r`` is the precision at each row. What the weights lack of ``wanted``,
+        the variance of the latent at a new row, is added to the intercept.
         """
         T, p, centre = self.T[:, index], self.penalty.precision[index], self.centre[index]
         cross = dense.rmatvec(np.sqrt(r)[:, None] * T) + self.penalty.rotation[index].T * p

@@ -64,17 +64,7 @@ def fit_scale_and_shift(
     of the latent, :math:`s(m - b) + b'` with :math:`b'` close to :math:`b`. Gaussian priors on
     :math:`\log s` and :math:`b' - b` keep both where rows are few.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-    m, v : ndarrays of shape (n,)
-        Mean and variance of each row's latent as if the row had not been seen.
-    weight : ndarray of shape (n,)
-    likelihood : Likelihood
-    intercept : float
-        The intercept b.
-    free_intercept : bool
-        Whether the intercept may move.
+    ``m`` and ``v`` are mean and variance of each row's latent as if the row had not been seen.
     """
     binary: Any = likelihood
     latent = float(np.sqrt(1 + weight @ v / weight.sum()))
@@ -109,21 +99,8 @@ def fit_coupling(yes: Array, no: Array, codes: Index, weight: Array) -> float:
     r"""Return the coupling of several classes under which left-out labels are most probable.
 
     Their log probability is concave in c. The prior :math:`c \sim \mathcal N(1/2, 1)` keeps it finite
-    where classes are separable.
-
-    Parameters
-    ----------
-    yes, no : ndarray of shape (n, n_classes)
-        Logarithms of the probabilities of each class and of the rest, of each row as if it had not been
-        seen (:func:`laconism.model.multiclass.couple`).
-    codes : ndarray of shape (n,)
-        The class of each row.
-    weight : ndarray of shape (n,)
-
-    Returns
-    -------
-    float
-        Between 0 and 10.
+    where classes are separable. ``yes`` and ``no`` are the logarithms of the probabilities of each class
+    and of the rest, of each row as if it had not been seen (:func:`laconism.model.multiclass.couple`).
     """
     truth = np.take_along_axis(no, codes[:, None], axis=1)[:, 0]
 
@@ -161,15 +138,6 @@ def match_class_frequency(y: Array, m: Array, v: Array, weight: Array, likelihoo
     multiplied by the number :math:`c < 1` with
 
     .. math:: \sum_i P(y_i = 1 \mid m_i, c\,v_i) = \#\{i : y_i = 1\}.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        Labels -1 and +1, one of them rare (:func:`has_rare_class`).
-    m, v : ndarrays of shape (n,)
-        Mean and variance of each row's latent.
-    weight : ndarray of shape (n,)
-    likelihood : Likelihood
     """
     first, total = float(weight @ (y > 0)), float(weight.sum())
     label = np.full_like(m, 1.0 if 2 * first < total else -1.0)  # of the rarer class
@@ -190,13 +158,7 @@ def press_noise(error: Array, variance: Array, weight: Array, at_least: float) -
 
     In units of their predictive variance they are then one on average.
 
-    Parameters
-    ----------
-    error, variance : ndarrays of shape (n,)
-        Residual of each row without it, and the variance of its latent there.
-    weight : ndarray of shape (n,)
-    at_least : float
-        A lower bound.
+    ``error`` is the residual of each row without it, and ``variance`` that of its latent there.
     """
     total = float(weight.sum())
     at_most = float(weight @ error**2) / total

@@ -19,14 +19,7 @@ from .._protocols import Array
 def standard_error(gain: Array, weight: Array, least: float = 0.0) -> float:
     """Return the standard error of a weighted sum over rows.
 
-    Parameters
-    ----------
-    gain : ndarray of shape (n,)
-        One number per row, such as a difference of two log densities.
-    weight : ndarray of shape (n,)
-        Row weights; weight 2 is a row seen twice.
-    least : float, default=0.0
-        A standard error, in nats, that is always added in quadrature.
+    ``least`` nats are always added in quadrature.
     """
     mean = float(np.average(gain, weights=weight))
     return math.hypot(math.sqrt(float(weight @ (gain - mean) ** 2)), least)

@@ -28,15 +28,7 @@ N_FOLDS = 10
 def draw_folds(cv: Any, data: Data, groups: Any, classifies: bool) -> Folds:
     """Return the training and test rows of each fold, or raise.
 
-    Parameters
-    ----------
-    cv : int, splitter, iterable or None
-        As in scikit-learn; None is 5 folds that do not depend on the order of the rows.
-    data : Data
-    groups : array-like of shape (n_samples,) or None
-        Rows of a group are left out together.
-    classifies : bool
-        Whether the targets are classes.
+    ``cv`` is as in scikit-learn; None is 5 balanced folds. Rows of a group are left out together.
     """
     splitter = check_cv(cv, data.y, classifier=classifies)
     counted = isinstance(splitter, KFold | StratifiedKFold)

@@ -38,11 +38,7 @@ def leave_one_out(mode: Mode, v: Array | None = None) -> tuple[Array, Array]:
     Gaussian noise, and close for Laplace's approximation. Of a row with a weight above one, one
     observation is left out; all of them if the problem has ``leave_whole_rows``.
 
-    Parameters
-    ----------
-    mode : Mode
-    v : ndarray of shape (n,), optional
-        The variances :math:`v_i`, if they are known already.
+    ``v`` has the variances :math:`v_i`, if they are known already.
     """
     v = mode.ridge.latent_variance(mode.problem.design, mode.r) if v is None else v
     times = 1.0 if mode.problem.leave_whole_rows else np.maximum(mode.problem.weight, 1.0)
@@ -59,21 +55,8 @@ def cross_validated(
 ) -> Array:
     """Return predictions of every row by a model that was fitted without the row's fold.
 
-    Parameters
-    ----------
-    folds : iterable of index arrays
-        The rows that are left out in turn.
-    n_rows : int
-    predict_without : callable
-        Given the rows that stay and the rows that are left out, returns an array of shape
-        ``(*shape, n_left_out)``.
-    shape : tuple of int, default=()
-        Shape of the prediction of one row.
-
-    Returns
-    -------
-    ndarray of shape (*shape, n_rows)
-        Zero at rows that are in no fold.
+    Given the rows that stay and those that are left out, ``predict_without`` returns an array of shape
+    ``(*shape, n_left_out)``. Rows that are in no fold have zero.
     """
     left = np.zeros((*shape, n_rows))
     every = np.arange(n_rows)
@@ -148,17 +131,8 @@ class PressResiduals:
         without the row would not have had its kernel either, so the columns are evaluated at the row
         without the part that only this kernel explains.
 
-        Parameters
-        ----------
-        posterior : GaussianPosterior
-        noise : float
-            Variance of the noise at which the posterior was found.
-        own : OwnKernelPart
-        X : array-like of shape (n, d)
-        Phi : ndarray of shape (k, k)
-            The columns of the posterior at the rows of ``own``.
-        residual, v, weight : ndarrays of shape (n,)
-            Residuals of the targets, variances of the latents and row weights.
+        ``noise`` is the variance at which the posterior was found, ``Phi`` the columns of the posterior at
+        the rows of ``own``; ``residual``, ``v`` and ``weight`` are those of each row.
         """
         _, copy = distinct_rows(X)
         times = np.bincount(copy, weight)[copy]
