@@ -13,9 +13,7 @@ from laconism.flagship.fit import fit_laconic
 from laconism.flagship.rows import TrainingRows
 from laconism.flagship.rules import (
     KERNEL_PRICE_NATS_PER_ROW,
-    MAX_TOLERANCE_NATS_PER_ROW,
-    SIZE_RULE,
-    default_tolerance,
+    TOLERANCE_NATS_PER_ROW,
 )
 from laconism.flagship.settings import Settings
 from laconism.flagship.sparse_prior import fit_sparse
@@ -45,7 +43,7 @@ def test_the_estimator_publishes_the_winner(run):
     model, _, found = run
     X, y = data(type(model))
     fitted = type(model)().fit(X, y)
-    assert fitted.tolerance_ == found.tolerance == default_tolerance(len(y))
+    assert fitted.tolerance_ == found.tolerance == TOLERANCE_NATS_PER_ROW
     np.testing.assert_array_equal(fitted.reference_[0].m, found.winner.fitted.references[0].m)
     assert [point.kernels for point in fitted.path_] == [
         index.size for path in found.paths for index in path.columns
@@ -120,12 +118,6 @@ def test_candidates_depend_on_the_settings():
         assert names(LaconicRegressor(kernel), (300, 3)) == candidates
     assert names(LaconicRegressor(max_rank=200), (300, 3)) == regressors["rbf"]
     assert names(LaconicRegressor(likelihood="auto"), (300, 3))[-1] == "student noise"
-
-
-def test_the_tolerance_is_half_a_nat_over_all_rows_with_a_limit():
-    assert SIZE_RULE.nats == 0.5
-    assert default_tolerance(1000.0) == 0.5 / 1000
-    assert default_tolerance(10.0) == MAX_TOLERANCE_NATS_PER_ROW == 0.004
 
 
 def test_kernels_have_a_price_where_the_tolerance_is_not_given(run):

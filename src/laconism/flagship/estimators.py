@@ -61,8 +61,7 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
     tolerance : float or "auto", default="auto"
         Largest loss of the sparse model: the mean Kullback-Leibler divergence of its probabilities from
         those of the reference, in nats per observation. The fewest kernels within it are taken.
-        ``"auto"`` is half a nat over all observations, at most 0.004 each, and more kernels are added
-        while each gains at least 0.0002.
+        ``"auto"`` is 0.004, and more kernels are added while each gains at least 0.0002.
     weigh_features : bool, default=True
         Whether feature weights are a candidate, where there are no more features than rows. They are
         judged on rows that they were not learnt on.

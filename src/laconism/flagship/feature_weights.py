@@ -50,17 +50,16 @@ def with_feature_weights(
 def cross_fit(search: HyperparameterSearch, point: GridPoint, best: GridPoint) -> Array:
     """Return left-out latents, mean and variance of each output, under feature weights.
 
-    The leave-one-out formula does not hold for rows that were used to learn the weights. So weights,
-    width and precision are learnt on the other parts of the rows, and the formula is applied to the rows
-    of the part under these. ``search`` and ``point`` are those with equal weights; ``best`` is the best
+    The leave-one-out formula does not hold for rows that were used to learn the weights. So the weights
+    are learnt on the other parts of the rows, and the formula is applied to the rows of the part under
+    these. ``search`` and ``point`` are those with equal weights; ``best`` is the best
     point under the weights of all rows.
     """
     rows = search.rows
 
     def predict_without(stay: Index, out: Index) -> list[Latent]:
         part = HyperparameterSearch.of(search.features, rows.on(stay))
-        weighed = part.with_feature_weights(learn_feature_weights(part, point))
-        modes = search.with_feature_weights(weighed.theta).modes(weighed.refine(best))
+        modes = search.with_feature_weights(learn_feature_weights(part, point)).modes(best)
         return [(mode.left_out[0][out], mode.left_out[1][out]) for mode in modes]
 
     targets = np.unique(np.stack(rows.targets), axis=1, return_inverse=True)[1].astype(float)

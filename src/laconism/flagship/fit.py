@@ -13,7 +13,7 @@ from .candidates import candidates_for
 from .heavy_tails import has_heavy_tails
 from .kernel_candidates import fit_on_all_rows
 from .rows import TrainingRows
-from .rules import FAMILY_RULE, KERNEL_PRICE_NATS_PER_ROW, default_tolerance
+from .rules import FAMILY_RULE, KERNEL_PRICE_NATS_PER_ROW, TOLERANCE_NATS_PER_ROW
 from .tasks import projection_task
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def fit_laconic(settings: Settings, data: FitData, sparse_fit: SparseFit) -> Pub
         winner = fit_on_all_rows(winner, Fits(rows, settings, sparse_fit))
     references = winner.fitted.references
     coupling = rows.task.couple(references, rows.targets, rows.weight)
-    tolerance = settings.tolerance or default_tolerance(rows.total)
+    tolerance = settings.tolerance or TOLERANCE_NATS_PER_ROW
     kernels = settings.tolerance is None and not winner.fitted.on_features and is_on("kernel_price")
     price = KERNEL_PRICE_NATS_PER_ROW if kernels else 0.0
     paths = build_paths(winner, coupling, tolerance, settings.max_columns, settings.n_jobs)

@@ -85,7 +85,7 @@ class FeatureWeights:
             if not FAMILY_RULE.prefers(gain, fits.rows.weight):
                 return None
         fitted = fitted.with_left_out(cross_fit(base.search, base.point, point))
-        return FittedCandidate.of(self, fitted, size, search=search, point=point)
+        return FittedCandidate.of(self, fitted, size, 2, search=search, point=point)
 
 
 def kernel_candidates(fits: Fits) -> list[Candidate]:

@@ -131,8 +131,8 @@ class PressResiduals:
         without the row would not have had its kernel either, so the columns are evaluated at the row
         without the part that only this kernel explains.
 
-        ``noise`` is the variance at which the posterior was found, ``Phi`` the columns of the posterior at
-        the rows of ``own``; ``residual``, ``v`` and ``weight`` are those of each row.
+        ``noise`` is the variance at which the posterior was found, ``Phi`` the columns of the posterior
+        at the rows of ``own``; ``residual``, ``v`` and ``weight`` are those of each row.
         """
         _, copy = distinct_rows(X)
         times = np.bincount(copy, weight)[copy]
