@@ -102,12 +102,10 @@ class CalibrationDisplay(Display):
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,), the true classes
-        y_prob : array-like of shape (n_samples,), probabilities of ``pos_label``
-        n_bins : int, bins of equal width, default=10
+        y_true, y_prob : array-like of shape (n_samples,), classes and probabilities of ``pos_label``
         pos_label : object, the class whose probability is given, default=1
         name : str, title of the upper axes, default=""
-        ax : matplotlib Axes or None (a new figure), default=None
+        n_bins, ax : as in :meth:`from_estimator`
         """
         p, happened = np.asarray(y_prob, dtype=float), np.asarray(y_true) == pos_label
         check_consistent_length(happened, p)

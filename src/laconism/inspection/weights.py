@@ -157,7 +157,7 @@ class ImageRelevanceDisplay(Display):
         output: int = 0,
         ax: Any = None,
     ) -> Self:
-        """Read the weights of a fitted model of pixels, and draw them.
+        """Draw the weights of a model that was fitted on images as rows.
 
         Parameters
         ----------
