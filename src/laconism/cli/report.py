@@ -123,9 +123,7 @@ def _sections(
         found.append(_section("Which columns matter", _bars(shuffled)))
     kept = pictures(pipeline)
     bars = "".join(f"<div>{_bars(picture)}</div>" for picture in kept)
-    words = "".join(
-        f"<p>{escape(sentence)}</p>" for sentence in describe(pipeline) + compared(pipeline[-1])
-    )
+    words = "".join(f"<p>{escape(sentence)}</p>" for sentence in describe(pipeline))
     body = f'{words}<div class="side">{bars}</div>'
     found.append(_section("What the model keeps", body, wide=len(kept) > 1))
     if path_of(model):

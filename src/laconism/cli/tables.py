@@ -106,8 +106,9 @@ def _read_text(
     table.columns = [str(column).strip() for column in table.columns]
     if table.iloc[:, -1].isna().any():
         _say_short_rows(io.StringIO(raw.decode(encoding), newline=""), above, delimiter, name, terminal)
+    counted = list(range(len(table) + 1))
     for column in [column for column in table.columns if column.startswith("Unnamed: ")]:
-        if _counts_rows(table[column]):
+        if table[column].tolist() in (counted[:-1], counted[1:]):  # from zero, or from one
             table = table.drop(columns=column)
             terminal.note(f"{name}: a column without a name that numbers the rows was left out.")
         elif table[column].isna().all():
@@ -260,15 +261,6 @@ def _bad_row(message: str) -> str:
     if "EOF inside string" in message:
         return f"a quote is opened in row {message.split()[-1]} and never closed."
     return message.rstrip(".") + "."
-
-
-def _counts_rows(column: Any) -> bool:
-    """Return whether a column is 0, 1, 2, ... or 1, 2, 3, ..."""
-    from pandas.api.types import is_integer_dtype
-
-    return bool(
-        is_integer_dtype(column) and column.iloc[0] in (0, 1) and (column.diff().iloc[1:] == 1).all()
-    )
 
 
 def split_target(table: Any, target: str, name: str, terminal: Terminal) -> tuple[Any, Any]:

@@ -96,10 +96,8 @@ def make_tibshirani(
     coef : {"few", "dense", "one"} or array-like of shape (n_features,), default="few"
         "few" is (3, 1.5, 0, 0, 2, 0, 0, 0), example 1; "dense" is 0.85 eight times,
         example 2; "one" is (5, 0, 0, 0, 0, 0, 0, 0), example 3.
-    sigma : float or None, default=None
-        Standard deviation of the noise; None uses the published one: 2 for "one", otherwise 3.
-    rho : float, default=0.5
-        Correlation of neighbouring features, between -1 and 1.
+    sigma : float, the noise's standard deviation, or None (2 for "one", else 3), default=None
+    rho : float between -1 and 1, the correlation of neighbouring features, default=0.5
     random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
@@ -133,14 +131,12 @@ def make_sinc(
     Parameters
     ----------
     n_samples : int, default=50
-    noise : float, default=0.1
-        Standard deviation of the noise.
+    noise : float, the standard deviation of the noise, default=0.1
     random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
     -------
-    X, y : ndarrays of shape (n_samples, 1) and (n_samples,)
-        The points, uniform on [-10, 10), and the noisy values.
+    X, y : ndarrays of shape (n_samples, 1) and (n_samples,), points uniform on [-10, 10), noisy values
     """
     rng = np.random.default_rng(random_state)
     x = rng.uniform(-10.0, 10.0, size=n_samples)
@@ -164,12 +160,9 @@ def make_sparse_regression(
     Parameters
     ----------
     n_samples, n_features : int, default=150 and 500
-    n_relevant : int, default=10
-        Number of coefficients that are not zero.
-    rho : float, default=0.0
-        Correlation of neighbouring features, between -1 and 1.
-    noise : float, default=1.0
-        Standard deviation of the noise.
+    n_relevant : int, the number of coefficients that are not zero, default=10
+    rho : float between -1 and 1, the correlation of neighbouring features, default=0.0
+    noise : float, the standard deviation of the noise, default=1.0
     random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
@@ -201,12 +194,9 @@ def make_sparse_classification(
     Parameters
     ----------
     n_samples, n_features : int, default=150 and 1000
-    n_relevant : int, default=5
-        Number of coefficients that are not zero.
-    weight : float, default=2.0
-        Magnitude of those coefficients, in standard deviations of the latent noise.
-    rho : float, default=0.0
-        Correlation of neighbouring features, between -1 and 1.
+    n_relevant : int, the number of coefficients that are not zero, default=5
+    weight : float, their magnitude in standard deviations of the latent noise, default=2.0
+    rho : float between -1 and 1, the correlation of neighbouring features, default=0.0
     random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
@@ -235,10 +225,8 @@ def make_spiral(
     Parameters
     ----------
     n_samples : int, default=200
-    turns : float, default=2.0
-        How often each arm goes around.
-    noise : float, default=0.03
-        Standard deviation of the noise.
+    turns : float, how often each arm goes around, default=2.0
+    noise : float, the standard deviation of the noise, default=0.03
     random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
@@ -268,10 +256,8 @@ def make_offset_spirals(
     Parameters
     ----------
     n_samples : int, default=400
-    turns : float, default=2.0
-        How often each arm goes around.
-    noise : float, default=0.35
-        Width of the uniform noise.
+    turns : float, how often each arm goes around, default=2.0
+    noise : float, the width of the uniform noise, default=0.35
     random_state : int, Generator or None (a new draw each time), default=None
 
     Returns
@@ -301,8 +287,7 @@ def make_cross(
     Parameters
     ----------
     n_samples : int, default=200
-    ratio : float, default=7.0
-        Length over width of each class.
+    ratio : float, length over width of each class, default=7.0
     random_state : int, Generator or None (a new draw each time), default=None
 
     Returns

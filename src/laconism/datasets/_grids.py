@@ -50,8 +50,7 @@ def make_mixture(
     Parameters
     ----------
     n_samples : int, default=200
-    n_noise : int, default=0
-        Number of noise features, after the two relevant ones, which do not depend on it.
+    n_noise : int, noise features after the two relevant ones, which do not depend on it, default=0
     means : array-like of shape (2, n_components, 2) or None, default=None
         The means by class. Pass the same means to draw training and test points of one problem. None
         draws them as ``mixture_means(random_state)`` does.
@@ -104,14 +103,11 @@ def make_grid(
     Parameters
     ----------
     n_samples : int, default=100
-    shape : sequence of int, default=(10, 8)
-        Shape of each observation: rows and columns of a table, or any number of modes.
+    shape : sequence of int, the shape of each observation, with any number of modes, default=(10, 8)
     relevant : sequence of int or of sequences of int
         For each mode the number of relevant slices, which are then placed at random, or their indices.
-    kind : {"regression", "classification"}, default="regression"
-        Whether y holds numbers or classes.
-    noise : float, default=0.5
-        Standard deviation of the noise, as a fraction of the signal's.
+    kind : {"regression", "classification"}, numbers or classes, default="regression"
+    noise : float, the noise's standard deviation as a fraction of the signal's, default=0.5
     random_state : int, Generator or None (a new draw each time), default=None
 
     Returns

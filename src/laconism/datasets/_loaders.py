@@ -41,15 +41,11 @@ PUBLISHED |= {f"ida_{name}": f"{_IDA}, {name}" for name in _IDA_NAMES.split()}
 
 
 def load_ripley() -> Bunch:
-    """Load Ripley's synthetic two-class problem, as published.
+    """Load Ripley's synthetic two-class problem, as published; needs ``laconism[data]``.
 
-    Needs ``pip install "laconism[data]"``. New draws from the same density: :func:`make_ripley`.
-
-    Returns
-    -------
-    data : Bunch
-        ``data`` (250, 2), ``target`` 0 / 1 and the published test set ``data_test`` (1000, 2),
-        ``target_test``; ``feature_names``, ``target_names``, ``DESCR``.
+    A Bunch of ``data`` (250, 2), ``target`` 0 / 1, the published test set ``data_test`` (1000, 2) and
+    ``target_test``, ``feature_names``, ``target_names``, ``DESCR``. New draws from the same density:
+    :func:`make_ripley`.
     """
     return _from_mass(
         "synth.tr",
@@ -63,15 +59,10 @@ def load_ripley() -> Bunch:
 
 
 def load_pima() -> Bunch:
-    """Load the Pima Indians diabetes data: 7 complete measurements of women, diabetic or not.
+    """Load the Pima Indians diabetes data: 7 complete measurements of women; needs ``laconism[data]``.
 
-    Needs ``pip install "laconism[data]"``.
-
-    Returns
-    -------
-    data : Bunch
-        ``data`` (200, 7), ``target`` (1 = diabetic) and the published test set ``data_test``
-        (332, 7), ``target_test``; ``feature_names``, ``target_names``, ``DESCR``.
+    A Bunch of ``data`` (200, 7), ``target`` (1 = diabetic), the published test set ``data_test``
+    (332, 7) and ``target_test``, ``feature_names``, ``target_names``, ``DESCR``.
     """
     return _from_mass(
         "Pima.tr",
@@ -84,16 +75,11 @@ def load_pima() -> Bunch:
 
 
 def load_crabs() -> Bunch:
-    """Load the Leptograpsus crabs data: 5 lengths in millimetres, from which to predict the sex.
+    """Load the Leptograpsus crabs data: 5 lengths in millimetres and the sex; needs ``laconism[data]``.
 
-    Needs ``pip install "laconism[data]"``. The papers' split into 80 training and 120 test rows is not
-    published.
-
-    Returns
-    -------
-    data : Bunch
-        ``data`` (200, 5), ``target`` (0 = female, 1 = male), ``feature_names``, ``target_names``,
-        ``DESCR``. Rows are ordered by species and sex: shuffle.
+    A Bunch of ``data`` (200, 5), ``target`` (0 = female, 1 = male), ``feature_names``, ``target_names``,
+    ``DESCR``. Rows are ordered by species and sex: shuffle. The papers' split into 80 training and 120
+    test rows is not published.
     """
     return _from_mass(
         "crabs",
@@ -107,15 +93,10 @@ def load_crabs() -> Bunch:
 
 
 def load_glass() -> Bunch:
-    """Load the forensic glass data: refractive index and 8 oxides, six types of glass.
+    """Load the forensic glass data: refractive index, 8 oxides, six types; needs ``laconism[data]``.
 
-    Needs ``pip install "laconism[data]"``.
-
-    Returns
-    -------
-    data : Bunch
-        ``data`` (214, 9), ``target`` 0 to 5, ``feature_names``, ``target_names``, ``DESCR``. Rows
-        are ordered by type: shuffle.
+    A Bunch of ``data`` (214, 9), ``target`` 0 to 5, ``feature_names``, ``target_names``, ``DESCR``. Rows
+    are ordered by type: shuffle.
     """
     return _from_mass(
         "fgl",
@@ -127,16 +108,11 @@ def load_glass() -> Bunch:
 
 
 def load_boston() -> Bunch:
-    """Load the Boston housing data, a regression benchmark of the papers.
+    """Load the Boston housing data, a regression benchmark of the papers; needs ``laconism[data]``.
 
-    Needs ``pip install "laconism[data]"``. It is included only to compare with published tables: its
-    column ``black`` is built from a racist premise.
-
-    Returns
-    -------
-    data : Bunch
-        ``data`` (506, 13), ``target`` (median value in 1000 dollars), ``feature_names``,
-        ``target_names``, ``DESCR``.
+    A Bunch of ``data`` (506, 13), ``target`` (median value in 1000 dollars), ``feature_names``,
+    ``target_names``, ``DESCR``. It is included only to compare with published tables: its column
+    ``black`` is built from a racist premise.
     """
     return _from_mass(
         "Boston",
@@ -151,11 +127,8 @@ def load_boston() -> Bunch:
 def load_breast_cancer() -> Bunch:
     """Load the Wisconsin diagnostic breast cancer data from scikit-learn.
 
-    Returns
-    -------
-    data : Bunch
-        ``data`` (569, 30), ``target`` (0 = malignant, 1 = benign), ``feature_names``,
-        ``target_names``, ``DESCR``.
+    A Bunch of ``data`` (569, 30), ``target`` (0 = malignant, 1 = benign), ``feature_names``,
+    ``target_names``, ``DESCR``.
     """
     raw = _load_breast_cancer()
     descr = (
@@ -168,14 +141,10 @@ def load_breast_cancer() -> Bunch:
 def load_esl_mixture() -> Bunch:
     """Load the mixture simulation of The Elements of Statistical Learning, as published.
 
-    Needs the file ``esl_mixture.npz``; :func:`find_data_file` tells where to put it. Test points
-    from the same density: ``make_mixture(5000, means=load_esl_mixture().means)``.
-
-    Returns
-    -------
-    data : Bunch
-        ``data`` (200, 2), ``target`` 0 / 1, the true ``means`` (2, 10, 2) by class;
-        ``feature_names``, ``target_names``, ``DESCR``. Rows are ordered by class: shuffle.
+    A Bunch of ``data`` (200, 2), ``target`` 0 / 1, the true ``means`` (2, 10, 2) by class,
+    ``feature_names``, ``target_names``, ``DESCR``. Rows are ordered by class: shuffle. Needs the file
+    ``esl_mixture.npz``; :func:`find_data_file` tells where to put it. Test points from the same density:
+    ``make_mixture(5000, means=load_esl_mixture().means)``.
     """
     arrays = load_npz("esl_mixture")
     means = arrays["means"].astype(np.float64).reshape(2, 10, 2)
@@ -188,23 +157,13 @@ def load_esl_mixture() -> Bunch:
 
 
 def load_ida(name: str) -> Bunch:
-    """Load a data set of the IDA benchmark repository with its splits.
+    """Load a data set of the IDA benchmark repository with its splits, such as ``"titanic"``.
 
-    Needs the file ``ida_<name>.npz``; :func:`find_data_file` tells where to put it. Table 2 of Liu et
-    al. (IJCAI 2013) uses flare_solar, german, thyroid and titanic.
-
-    Parameters
-    ----------
-    name : str
-        Name of the data set, such as ``"titanic"``.
-
-    Returns
-    -------
-    data : Bunch
-        ``data``, ``target`` (-1 or 1), ``splits`` (a list of training and test indices), ``original``,
-        ``feature_names``, ``target_names``, ``DESCR``. ``original`` is False if the file lacks the
-        splits of the repository; ``splits`` are then random ones of the same sizes, with a fixed seed.
-        Mark results on them as such.
+    A Bunch of ``data``, ``target`` (-1 or 1), ``splits`` (a list of training and test indices),
+    ``original``, ``feature_names``, ``target_names``, ``DESCR``. ``original`` is False if the file lacks
+    the splits of the repository; ``splits`` are then random ones of the same sizes, with a fixed seed.
+    Mark results on them as such. Needs the file ``ida_<name>.npz``; :func:`find_data_file` tells where
+    to put it. Table 2 of Liu et al. (IJCAI 2013) uses flare_solar, german, thyroid and titanic.
     """
     arrays = load_npz(f"ida_{name}")
     X = arrays["X"]
@@ -221,15 +180,10 @@ def load_ida(name: str) -> Bunch:
 def load_leukemia() -> Bunch:
     """Load the leukemia gene expressions: 72 patients, 7129 genes, two kinds of the disease.
 
-    Needs the file ``golub_leukemia.npz``; :func:`find_data_file` tells where to put it. Returns the
-    logarithm (base 10) of the intensities, which are clipped to [20, 16,000]. Each row is processed by
-    itself, so cross-validation stays valid.
-
-    Returns
-    -------
-    data : Bunch
-        ``data`` (72, 7129), ``target`` (0 = ALL, 47 patients, 1 = AML, 25), ``feature_names``,
-        ``target_names``, ``DESCR``.
+    A Bunch of ``data`` (72, 7129), ``target`` (0 = ALL, 47 patients, 1 = AML, 25), ``feature_names``,
+    ``target_names``, ``DESCR``. The data are logarithms (base 10) of intensities, which are clipped to
+    [20, 16,000]. Each row is processed by itself, so cross-validation stays valid. Needs the file
+    ``golub_leukemia.npz``; :func:`find_data_file` tells where to put it.
     """
     arrays = load_npz("golub_leukemia")
     # Below is noise, above the scanner saturates (Dudoit, Fridlyand and Speed, JASA 97, 2002).
@@ -241,14 +195,9 @@ def load_leukemia() -> Bunch:
 def load_colon() -> Bunch:
     """Load the colon gene expressions: 62 tissues, 2000 genes, tumour or normal.
 
-    Needs the file ``alon_colon.npz``; :func:`find_data_file` tells where to put it. Returns the
-    logarithm (base 10) of the intensities.
-
-    Returns
-    -------
-    data : Bunch
-        ``data`` (62, 2000), ``target`` (0 = normal, 22 tissues, 1 = tumour, 40), ``feature_names``,
-        ``target_names``, ``DESCR``.
+    A Bunch of ``data`` (62, 2000), ``target`` (0 = normal, 22 tissues, 1 = tumour, 40),
+    ``feature_names``, ``target_names``, ``DESCR``. The data are logarithms (base 10) of intensities.
+    Needs the file ``alon_colon.npz``; :func:`find_data_file` tells where to put it.
     """
     arrays = load_npz("alon_colon")
     descr = f"{_GENES} Source: {PUBLISHED['alon_colon']}."
@@ -256,25 +205,11 @@ def load_colon() -> Bunch:
 
 
 def find_data_file(name: str) -> Path:
-    """Find a data file that laconism does not ship.
+    """Find a data file that laconism does not ship, such as ``"golub_leukemia.npz"``.
 
-    Looks in the folder named by the environment variable ``LACONISM_DATA``, then in
-    ``../shared/data`` from the current folder.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file, such as ``"golub_leukemia.npz"``.
-
-    Returns
-    -------
-    path : Path
-        The path of the file.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the file is in neither folder; the message names the source of its content.
+    Looks in the folder named by the environment variable ``LACONISM_DATA``, then in ``../shared/data``
+    from the current folder. If the file is in neither, a FileNotFoundError names the source of its
+    content.
     """
     folders = [Path("..", "shared", "data")]
     if named := os.environ.get(DATA_VARIABLE):
@@ -290,17 +225,9 @@ def find_data_file(name: str) -> Path:
 
 
 def load_npz(name: str) -> dict[str, NDArray[Any]]:
-    """Load all arrays of an ``.npz`` data file found by :func:`find_data_file`.
+    """Load all arrays of an ``.npz`` data file (named with or without the suffix), by their names.
 
-    Parameters
-    ----------
-    name : str
-        Name of the file, with or without ``.npz``.
-
-    Returns
-    -------
-    arrays : dict of str to ndarray
-        The arrays by name; files with pickled objects are refused.
+    The file is found by :func:`find_data_file`; one with pickled objects is refused.
     """
     path = find_data_file(name.removesuffix(".npz") + ".npz")
     with np.load(path, allow_pickle=False) as arrays:

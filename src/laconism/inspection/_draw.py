@@ -26,12 +26,7 @@ class Display(ABC):
     _size: tuple[float, float] = (6.0, 4.0)  # of a new figure, in inches
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw, and keep what was drawn as attributes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None (a new figure), default=None
-        """
+        """Draw on ``ax``, or on the axes of a new figure, and keep what was drawn as attributes."""
         try:
             import matplotlib.pyplot as plt
         except ImportError as error:

@@ -24,23 +24,17 @@ class CalibrationDisplay(Display):
 
     Parameters
     ----------
-    edges : ndarray of shape (n_bins + 1,)
-        Edges of the bins of the predicted probability.
+    edges : ndarray of shape (n_bins + 1,), edges of the bins of the predicted probability
     predicted, observed : ndarray of shape (n_bins,)
         Mean prediction and frequency of the positive class in each bin; nan where there is none.
-    interval : ndarray of shape (2, n_bins)
-        Lower and upper end of the confidence interval of the frequency.
-    counts : ndarray of shape (n_bins,)
-        Number of observations in each bin.
-    name, positive : str, default="" and "1"
-        Title of the upper axes, and name of the class whose probability is shown.
+    interval : ndarray of shape (2, n_bins), ends of the confidence intervals of the frequency
+    counts : ndarray of shape (n_bins,), number of observations in each bin
+    name, positive : str (title, and the class whose probability is shown), default="" and "1"
 
     Attributes
     ----------
-    ax_, counts_ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    points_ : matplotlib ErrorbarContainer
-    bars_ : matplotlib BarContainer
+    ax_, counts_ax_, figure_ : matplotlib Axes and Figure
+    points_, bars_ : matplotlib ErrorbarContainer and BarContainer
 
     Examples
     --------
@@ -70,16 +64,11 @@ class CalibrationDisplay(Display):
 
         Parameters
         ----------
-        estimator : classifier or Pipeline ending in one
-            With ``predict_proba``.
-        X : array-like of shape (n_samples, n_features)
-            Data that the classifier was not fitted to.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        n_bins : int, default=10
-            Bins of equal width.
-        pos_label : object, default=None
-            The class whose probability is shown; None is the second of two classes.
+        estimator : classifier or Pipeline ending in one, with ``predict_proba``
+        X : array-like of shape (n_samples, n_features), data that the classifier was not fitted to
+        y : array-like of shape (n_samples,), their classes
+        n_bins : int, bins of equal width, default=10
+        pos_label : object (the class to show; None is the second of two classes), default=None
         ax : matplotlib Axes or None (a new figure), default=None
         """
         _, model = unwrap(estimator)
@@ -113,16 +102,10 @@ class CalibrationDisplay(Display):
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,), the true classes
-        y_prob : array-like of shape (n_samples,)
-            Probabilities of ``pos_label``.
-        n_bins : int, default=10
-            Bins of equal width.
-        pos_label : object, default=1
-            The class whose probability is given.
-        name : str, default=""
-            Title of the upper axes.
-        ax : matplotlib Axes or None (a new figure), default=None
+        y_true, y_prob : array-like of shape (n_samples,), classes and probabilities of ``pos_label``
+        pos_label : object, the class whose probability is given, default=1
+        name : str, title of the upper axes, default=""
+        n_bins, ax : as in :meth:`from_estimator`
         """
         p, happened = np.asarray(y_prob, dtype=float), np.asarray(y_true) == pos_label
         check_consistent_length(happened, p)

@@ -24,17 +24,13 @@ class ConvergenceDisplay(Display):
 
     Parameters
     ----------
-    objectives, actives : sequence of ndarrays
-        For each output the objective and the number of columns at every iteration.
-    names : sequence of str
-        What to call the outputs; a single one needs no name.
+    objectives, actives : sequence of ndarrays, by output the objective and the columns at each iteration
+    names : sequence of str, what to call the outputs; a single one needs no name
     title : str, default=""
 
     Attributes
     ----------
-    ax_, active_ax_ : matplotlib Axes
-        Of the objective, and of the number of columns.
-    figure_ : matplotlib Figure
+    ax_, active_ax_, figure_ : matplotlib Axes of the objective and of the number of columns, Figure
     lines_, active_lines_ : list of matplotlib Line2D, one for each output
 
     Examples
@@ -56,13 +52,7 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Read ``history_`` of a fitted model, and draw it.
-
-        Parameters
-        ----------
-        estimator : estimator of laconism, or Pipeline ending in one
-        ax : matplotlib Axes or None (a new figure), default=None
-        """
+        """Draw ``history_`` of a fitted model, or of a Pipeline ending in one, on ``ax`` or new axes."""
         _, model = unwrap(estimator)
         need(bool(getattr(model, "history_", None)), cls, "a model with a history_", model)
         history = by_output(model.history_)
@@ -104,21 +94,15 @@ class ProjectionDisplay(Display):
 
     Parameters
     ----------
-    sizes, paths : sequence of ndarrays
-        For each output the sizes of the models on its path, and their loss in nats.
-    chosen : sequence of int
-        For each output the index of the chosen model on its path.
-    tolerance : float
-        The tolerance of the estimator, in nats.
-    names : sequence of str
-        Names of the outputs.
-    what : str, default="kernels"
-        Label of the horizontal axis: what is counted.
+    sizes, paths : sequence of ndarrays, by output the sizes of the models on its path, and their nats
+    chosen : sequence of int, for each output the index of the chosen model on its path
+    tolerance : float, the tolerance of the estimator, in nats
+    names : sequence of str, names of the outputs
+    what : str, label of the horizontal axis: what is counted, default="kernels"
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    lines_ : list of matplotlib Line2D
+    ax_, figure_, lines_ : matplotlib Axes, Figure and list of Line2D
 
     Examples
     --------
@@ -140,13 +124,7 @@ class ProjectionDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw the path of a fitted Laconic model.
-
-        Parameters
-        ----------
-        estimator : LaconicClassifier, LaconicRegressor or Pipeline ending in one
-        ax : matplotlib Axes or None (a new figure), default=None
-        """
+        """Draw the path of a fitted Laconic model or Pipeline ending in one, on ``ax`` or new axes."""
         _, model = unwrap(estimator)
         need(hasattr(model, "path_"), cls, "a LaconicClassifier or LaconicRegressor", model)
         outputs = by_output(model.path_)
@@ -189,20 +167,15 @@ class SparsityPathDisplay(Display):
 
     Parameters
     ----------
-    shapes : ndarray of shape (n_shapes,)
-        The values of ``q``, ascending.
+    shapes : ndarray of shape (n_shapes,), the values of ``q``, ascending
     scores, errors, kept : ndarray of shape (n_shapes,)
         The best mean score for each ``q``, its standard error, and the mean number of columns kept.
-    chosen : float or None, default=None
-        The ``q`` that was chosen.
-    score_name : str, default="score"
-        Label of the left axis.
+    chosen : float or None, the ``q`` that was chosen, default=None
+    score_name : str, label of the left axis, default="score"
 
     Attributes
     ----------
-    ax_, kept_ax_ : matplotlib Axes
-        Of the score, and of the number of columns.
-    figure_ : matplotlib Figure
+    ax_, kept_ax_, figure_ : matplotlib Axes of the score and of the number of columns, Figure
     line_, kept_line_ : matplotlib Line2D
 
     Examples
@@ -224,13 +197,7 @@ class SparsityPathDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw the path of a fitted search.
-
-        Parameters
-        ----------
-        estimator : SparseBayesClassifierCV or SparseBayesRegressorCV
-        ax : matplotlib Axes or None (a new figure), default=None
-        """
+        """Draw the path of a SparseBayesClassifierCV or SparseBayesRegressorCV on ``ax`` or new axes."""
         check_is_fitted(estimator)
         estimator = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         results = getattr(estimator, "cv_results_", {})

@@ -31,27 +31,22 @@ class BoundaryDisplay(Display):
 
     Parameters
     ----------
-    xx0, xx1 : ndarray of shape (grid_resolution, grid_resolution)
-        The grid: first and second feature.
-    response : ndarray of shape (grid_resolution, grid_resolution, n_classes)
-        Probabilities of the classes on the grid.
+    xx0, xx1 : ndarray of shape (grid_resolution, grid_resolution), the grid: first and second feature
+    response : ndarray of shape (grid_resolution, grid_resolution, n_classes), probabilities there
     classes : sequence of str
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,) or None, default=None
         Points to draw and their classes; without classes all points are drawn alike.
-    relevance_vectors : ndarray of shape (n_relevant, 2) or None, default=None
-        Points to mark with squares.
+    relevance_vectors : ndarray of shape (n_relevant, 2) or None, marked with squares, default=None
     feature_names : sequence of two str, default=("feature 0", "feature 1")
     title : str, default=""
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    surface_ : matplotlib QuadMesh
+    ax_, figure_, surface_ : matplotlib Axes, Figure and QuadMesh
     boundaries_ : list of matplotlib ContourSet or None
         The lines at probability 0.1, 0.5 and 0.9, or one per class; None for a line outside the grid.
     points_ : list of matplotlib PathCollection, one per class
-    squares_ : matplotlib PathCollection or None
-        The marks of the relevance vectors.
+    squares_ : matplotlib PathCollection or None, the marks of the relevance vectors
 
     Examples
     --------
@@ -92,21 +87,15 @@ class BoundaryDisplay(Display):
 
         Parameters
         ----------
-        estimator : classifier or Pipeline ending in one
-            Fitted on two features, with ``predict_proba``.
-        X : array-like or data frame of shape (n_samples, 2)
-            Points to draw, which determine the range of the grid.
-        y : array-like of shape (n_samples,) or None, default=None
-            Their classes.
+        estimator : classifier or Pipeline ending in one, fitted on two features, with ``predict_proba``
+        X : array-like or data frame of shape (n_samples, 2), points to draw, whose range the grid has
+        y : array-like of shape (n_samples,) or None, their classes, default=None
         ax : matplotlib Axes or None (a new figure), default=None
-        grid_resolution : int, default=200
-            Points of the grid along each axis.
-        margin : float, default=0.08
-            Margin around the data, as a fraction of its range.
+        grid_resolution : int, points of the grid along each axis, default=200
+        margin : float (margin around the data, as a fraction of its range), default=0.08
         feature_names : sequence of two str or None, default=None
             Labels of the axes; None uses the column names of ``X``, else the names seen in ``fit``.
-        class_names : sequence of str or None, default=None
-            Names for ``estimator.classes_`` in the legend.
+        class_names : sequence of str or None, names of ``classes_`` in the legend, default=None
         """
         estimator, model = unwrap(estimator)
         need(hasattr(estimator, "predict_proba"), cls, "a classifier with predict_proba", model)
@@ -201,21 +190,16 @@ class RegressionBandDisplay(Display):
 
     Parameters
     ----------
-    x, mean, std : ndarray of shape (n_points,)
-        Points of the band, and the predictive mean and standard deviation there.
-    X, y : ndarray of shape (n_samples,) or None, default=None
-        Observations to draw, and their targets.
+    x, mean, std : ndarray of shape (n_points,), points, predictive means and standard deviations there
+    X, y : ndarray of shape (n_samples,) or None (observations to draw, and their targets), default=None
     relevance, relevance_y : ndarray of shape (n_relevant,) or None, default=None
         Feature and height of the squares around the kept rows; without a height they are on the mean.
-    feature_name, title : str, default="feature 0" and ""
-        Label of the horizontal axis, and title of the axes.
+    feature_name, title : str (horizontal label, and title of the axes), default="feature 0" and ""
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    line_, band_ : matplotlib Line2D and PolyCollection
-    points_, squares_ : matplotlib PathCollection or None
-        Observations and relevance vectors.
+    ax_, figure_, line_, band_ : matplotlib Axes, Figure, Line2D and PolyCollection
+    points_, squares_ : matplotlib PathCollection or None, observations and relevance vectors
 
     Examples
     --------
@@ -247,14 +231,10 @@ class RegressionBandDisplay(Display):
 
         Parameters
         ----------
-        estimator : regressor with ``predict_dist``, or Pipeline ending in one
-            Fitted on one feature.
-        X : array-like or data frame of shape (n_samples, 1)
-            Observations, which determine the range of the band.
-        y : array-like of shape (n_samples,) or None, default=None
-            Their targets; None draws no points.
-        margin : float, default=0.08
-            Margin on both sides, as a fraction of the range of the data.
+        estimator : regressor with ``predict_dist``, or Pipeline ending in one, fitted on one feature
+        X : array-like or data frame of shape (n_samples, 1), observations, whose range the band has
+        y : array-like of shape (n_samples,) or None (their targets; None draws no points), default=None
+        margin : float (margin on both sides, as a fraction of the range of the data), default=0.08
         ax : matplotlib Axes or None (a new figure), default=None
         """
         estimator, model = unwrap(estimator)

@@ -27,17 +27,13 @@ class PriorDisplay(Display):
 
     Parameters
     ----------
-    w : ndarray of shape (n_points,)
-        Least-squares estimates for ``kind="shrinkage"``, weights for ``"penalty"``.
-    curves : dict of str to ndarray of shape (n_points,)
-        For each prior the shrunk weight, or its penalty, by name.
-    kind : {"shrinkage", "penalty"}, default="shrinkage"
-        What the curves are.
+    w : ndarray of shape (n_points,), least-squares estimates for "shrinkage", weights for "penalty"
+    curves : dict of str to ndarray of shape (n_points,), by prior the shrunk weight or penalty
+    kind : {"shrinkage", "penalty"}, what the curves are, default="shrinkage"
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    lines_ : list of matplotlib Line2D, one for each prior
+    ax_, figure_, lines_ : matplotlib Axes, Figure and list of Line2D, one for each prior
 
     Examples
     --------
@@ -69,10 +65,8 @@ class PriorDisplay(Display):
         ----------
         priors : sequence of Prior or str, or dict of str to Prior
             The priors to compare; the keys of a dict are the names in the legend.
-        kind : {"shrinkage", "penalty"}, default="shrinkage"
-            What to draw.
-        limit : float, default=4.0
-            The curves are drawn from ``-limit`` to ``limit``.
+        kind : {"shrinkage", "penalty"}, what to draw, default="shrinkage"
+        limit : float, for curves from ``-limit`` to ``limit``, default=4.0
         ax : matplotlib Axes or None (a new figure), default=None
         """
         if kind not in ("shrinkage", "penalty"):

@@ -25,15 +25,12 @@ class RelevanceDisplay(Display):
     ----------
     values, names : ndarray of shape (n_kept,) and sequence of str
         Weights of the features or kernels, the largest first, and their names.
-    deviations : ndarray of shape (n_kept,) or None, default=None
-        Standard deviations of the weights.
-    label, title : str, default="weight" and ""
-        Label of the horizontal axis, and title of the axes.
+    deviations : ndarray of shape (n_kept,) or None, standard deviations of the weights, default=None
+    label, title : str (label of the horizontal axis, and title of the axes), default="weight" and ""
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    bars_ : matplotlib BarContainer
+    ax_, figure_, bars_ : matplotlib Axes, Figure and BarContainer
 
     Examples
     --------
@@ -75,8 +72,7 @@ class RelevanceDisplay(Display):
             Index of one of several outputs; None draws the largest weight over all of them.
         feature_names : sequence of str or None, default=None
             Names of the features; None uses those seen in ``fit``, else numbers.
-        max_bars : int, default=20
-            Maximum number of bars; the title gives the number of those left out.
+        max_bars : int (maximum number of bars; the title gives the number of those left out), default=20
         ax : matplotlib Axes or None (a new figure), default=None
         """
         estimator, model = unwrap(estimator)
@@ -125,14 +121,12 @@ class ImageRelevanceDisplay(Display):
     Parameters
     ----------
     weights : ndarray of shape (height, width)
-    image : ndarray of shape (height, width) or None, default=None
-        The picture underneath.
+    image : ndarray of shape (height, width) or None, the picture underneath, default=None
     title : str, default=""
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    image_ : matplotlib AxesImage
+    ax_, figure_, image_ : matplotlib Axes, Figure and AxesImage
     positive_, negative_ : matplotlib PathCollection
 
     Examples
@@ -163,18 +157,15 @@ class ImageRelevanceDisplay(Display):
         output: int = 0,
         ax: Any = None,
     ) -> Self:
-        """Read the weights of a fitted model of pixels, and draw them.
+        """Draw the weights of a model that was fitted on images as rows.
 
         Parameters
         ----------
-        estimator : model with ``coef_`` or ``feature_scales_``, or Pipeline ending in one
-            Fitted on images as rows.
-        shape : (int, int)
-            Height and width of an image.
+        estimator : model of images with ``coef_`` or ``feature_scales_``, or Pipeline ending in one
+        shape : (int, int), height and width of an image
         image : array-like of height times width values or None, default=None
             The picture underneath, for instance the mean of a class.
-        output : int, default=0
-            Which of several classes.
+        output : int, which of several classes, default=0
         ax : matplotlib Axes or None (a new figure), default=None
         """
         _, model = unwrap(estimator)
@@ -229,8 +220,7 @@ class GridRelevanceDisplay(Display):
 
     Parameters
     ----------
-    weights : ndarray of shape (M1, M2)
-        Absolute values of the weights.
+    weights : ndarray of shape (M1, M2), absolute values of the weights
     relevances : pair of ndarrays of shape (M1,) and (M2,)
     names : pair of sequences of str or None, default=(None, None)
     labels : pair of str, default=("row", "column")
@@ -239,10 +229,8 @@ class GridRelevanceDisplay(Display):
 
     Attributes
     ----------
-    ax_, row_ax_, column_ax_ : matplotlib Axes
-        Of the heat map, and of the bars at its right and on top.
-    figure_ : matplotlib Figure
-    mesh_ : matplotlib QuadMesh
+    ax_, row_ax_, column_ax_ : matplotlib Axes of the heat map, and of the bars at its right and on top
+    figure_, mesh_ : matplotlib Figure and QuadMesh
     row_bars_, column_bars_ : matplotlib BarContainer
 
     Examples
@@ -281,12 +269,9 @@ class GridRelevanceDisplay(Display):
         modes : pair of int, default=(0, 1)
             Which modes are rows and columns. Over the other modes of a tensor the root of the sum of
             squared weights is taken.
-        output : int, default=0
-            Which of several classes.
-        names : pair of sequences of str or None, default=(None, None)
-            Names of rows and columns.
-        labels : pair of str or None, default=None
-            What rows and columns are; None calls them modes.
+        output : int, which of several classes, default=0
+        names : pair of sequences of str or None, names of rows and columns, default=(None, None)
+        labels : pair of str or None (what rows and columns are; None calls them modes), default=None
         ax : matplotlib Axes or None (a new figure), default=None
         """
         _, model = unwrap(estimator)

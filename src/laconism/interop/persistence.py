@@ -76,10 +76,8 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = Fal
 
     Parameters
     ----------
-    model : estimator
-        An estimator of laconism, or a pipeline or search of scikit-learn around one.
-    path : str or path
-        The file to write; its name conventionally ends in ``.skops``.
+    model : estimator of laconism, or a pipeline or search of scikit-learn around one
+    path : str or path of the file to write; its name conventionally ends in ``.skops``
     slim : bool, default=False
         Whether to leave out the parts of each Laconic model that predictions do not need, as its method
         ``slim`` does: the reference, and the training rows without a kernel.
@@ -130,19 +128,10 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     No code in the file is executed. A file is refused if it is damaged, or if it names anything but
     classes of laconism, estimators of scikit-learn and arrays of numpy and scipy. Files are not signed:
-    numbers that somebody changed on purpose are not detected.
+    numbers that somebody changed on purpose are not detected. There is a warning if a newer version of
+    laconism has written the file.
 
     Needs ``pip install "laconism[save]"``.
-
-    Parameters
-    ----------
-    path : str or path
-        The file to read.
-
-    Returns
-    -------
-    model : estimator
-        There is a warning if a newer version of laconism has written the file.
     """
     sio = _skops()
     if Path(path).is_dir():
@@ -153,27 +142,23 @@ def load(path: str | os.PathLike[str]) -> Any:
     written = _version_of(data, path)
     newer = _is_newer(written)
     by = f" It was saved by laconism {written}, this is {_version()}: upgrade." if newer else ""
-    damaged = f"{path} is damaged and was not loaded.{by}"
     try:
         untrusted = _untrusted(data)
+        model = None if untrusted else sio.loads(data, trusted=_trusted())
     except Exception as error:
-        raise ValueError(damaged) from error
+        raise ValueError(f"{path} is damaged and was not loaded.{by}") from error
     if untrusted:
         raise ValueError(
             f"{path} was not loaded: it names {', '.join(untrusted)}, which is no part of a model.{by}"
         )
+    if not isinstance(model, BaseEstimator):
+        raise ValueError(f"{path} was not loaded: it holds a {type(model).__name__}, not a model.")
     if newer:
         warnings.warn(
             f"{path} was saved by laconism {written}, which is newer than this one ({_version()}): "
             "upgrade if its predictions matter.",
             stacklevel=2,
         )
-    try:
-        model = sio.loads(data, trusted=_trusted())
-    except Exception as error:
-        raise ValueError(damaged) from error
-    if not isinstance(model, BaseEstimator):
-        raise ValueError(f"{path} was not loaded: it holds a {type(model).__name__}, not a model.")
     return model
 
 

@@ -20,8 +20,7 @@ class ProgressBar:
 
     Parameters
     ----------
-    console : rich.console.Console or None, default=None
-        Where to write; None is stderr.
+    console : rich.console.Console or None (stderr), default=None
 
     Examples
     --------
@@ -44,16 +43,17 @@ class ProgressBar:
             ) from error
         self._console = Console(stderr=True) if console is None else console
         self._spinner: Any = None
-        self._several = False
 
     def __call__(self, record: Record) -> None:
         """Show the ``iteration, objective, active, seconds, output`` of a record."""
         if multiprocessing.parent_process() is not None or not self._console.is_terminal:
             return
-        if record.iteration == 1:
-            # That there are several outputs is known once the second one starts.
-            self._several = record.output > 0
-        text = _describe(record, self._several)
+        text = (
+            f"iteration {record.iteration}   objective {record.objective:.4f}   "
+            f"{record.active} active   {record.seconds:.1f} s"
+        )
+        if record.output > 0:  # that there are several outputs is known once the second one starts
+            text = f"output {record.output}   {text}"
         if self._spinner is not None:
             self._spinner.update(text)
             return
@@ -84,14 +84,3 @@ class ProgressBar:
 
     def __reduce__(self) -> tuple[type[ProgressBar], tuple[()]]:
         return type(self), ()  # locks and threads cannot be pickled
-
-
-def _describe(record: Record, several: bool) -> str:
-    parts = [f"output {record.output}"] if several else []
-    parts += [
-        f"iteration {record.iteration}",
-        f"objective {record.objective:.4f}",
-        f"{record.active} active",
-        f"{record.seconds:.1f} s",
-    ]
-    return "   ".join(parts)
