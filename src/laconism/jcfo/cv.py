@@ -159,10 +159,8 @@ class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: 
         nats over all rows for each step to a higher selection rate or a lower weight rate, since the
         best of many candidates may be best by chance.
     race : bool, default=True
-        Whether candidates that are unlikely to be chosen, judged row by row on the folds so far, skip
-        the other folds; nor are weight rates tried below one that was clearly worse. Their scores on
-        those folds, and their mean score, are NaN in ``cv_results_``. ``False`` tries every candidate on
-        every fold; so does any search with ``scoring``.
+        As in :class:`~laconism.SparseBayesClassifierCV`; nor are weight rates tried below one that was
+        clearly worse.
     n_jobs : int or None, default=None
         Number of workers, one fold each; in a race, from the third fold on.
     callbacks : None, callable or list of callables, default=None

@@ -178,15 +178,15 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
 class GridRVMRegressor(GaussianPredictions, GridRVMBase):
     r"""Relevance vector regression on samples that are tables or tensors of features.
 
-    The model of :class:`GridRVMClassifier` with Gaussian noise, which [GRID]_ mentions but does not work
-    out. The noise variance maximises the bound on the evidence.
+    The model of :class:`GridRVMClassifier` with Gaussian noise, which its paper mentions but does not
+    work out. The noise variance maximises the bound on the evidence.
 
     Parameters
     ----------
     grid_shape, combine, basis, gamma, solver, fit_intercept, shape, rate, max_iter, tol, callbacks
         As in :class:`GridRVMClassifier`.
     likelihood, n_jobs
-        As in :class:`RVMRegressor`.
+        As in :class:`SparseBayesRegressor`.
 
     Attributes
     ----------
@@ -207,10 +207,6 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
     >>> model = GridRVMRegressor(combine="sum").fit(X, y)
     >>> bool(((model.coef_ - coef) ** 2).sum() < 0.1 * (coef**2).sum())
     True
-
-    References
-    ----------
-    .. [GRID] Bayesian logistic regression for classification of tabular data (gridRVM).
     """
 
     _task = Values()

@@ -44,10 +44,8 @@ class LocalEvidence:
     def prunable(self, price: float = 0.0) -> Index:
         r"""Return the columns whose best precision, the others given, is infinite; the worst first.
 
-        In the terms of Tipping and Faul (AISTATS 2003) :math:`q^2 \le s`, with
-        :math:`s = \alpha\gamma/(1-\gamma)` and :math:`q = \alpha w/(1-\gamma)`. The evidence of a
-        column is :math:`\tfrac12[\log(1-\gamma) + \alpha w^2/(1-\gamma)]`; those worth less than
-        ``price`` nats are included.
+        The evidence of a column is :math:`\tfrac12[\log(1-\gamma) + \alpha w^2/(1-\gamma)]`; those worth
+        less than ``price`` nats are included.
         """
         used = self.scaled**2 / (1 - self.well_determined)
         worth = 0.5 * (np.log1p(-self.well_determined) + used)

@@ -198,14 +198,8 @@ class Variational(Component):
 
     Alternates :math:`q(w) = \mathcal N(\mu, \Sigma)` with
     :math:`\Sigma = (\mathrm{diag}\,A + \Phi^T R\Phi)^{-1}` and the gamma posteriors of the slices'
-    precisions; with one mode, ``grid=None``, this is the variational relevance vector machine (C.
-    Bishop, M. Tipping, UAI 2000). The bound on the evidence is exact and never drops.
-
-    ``solver="vb"`` is the papers' update. ``solver="fast"`` has the same fixed points: MacKay's form of
-    the update with a step size for each precision (Rprop), accepted only if the bound does not drop.
-    Slices that the data do not determine are pruned. ``shape`` and ``rate`` are those of the gamma
-    hyper-prior; ``rate`` is in units of one over the precision that the fit starts from, so that the
-    units of columns and targets do not matter.
+    precisions; one mode, ``grid=None``, is the variational relevance vector machine. ``rate`` is in
+    units of one over the first precision, so that the units of columns and targets do not matter.
     """
 
     grid: tuple[int, ...] | None = None

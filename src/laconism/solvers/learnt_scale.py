@@ -273,15 +273,10 @@ def _dense_mode(problem: Problem) -> Mode | None:
 def _effective_parameters(problem: Problem, state: State, q: float) -> float:
     r"""Return the effective number of parameters, corrected for the change of the curvature.
 
-    With the scale :math:`s` Laplace's evidence changes by
-
-    .. math:: \frac{d}{d\log s} = \frac{\sum_j|w_j|^q}s - \frac\gamma q
-        - \frac12\sum_i v_i\,\frac{dr_i}{df_i}\,\frac{df_i}{d\log s},
-
-    :math:`\gamma` the effective number at fixed curvature, :math:`v` the variances of the latents and
-    :math:`r` the curvatures, where the mode moves by :math:`dw/d\log s = w - (G + V^{-1})^{-1}Gw` (eq.
-    5.23 of Rasmussen and Williams). The last term matters for labels: rows that are classified well
-    have less curvature the larger the weights are. For a Gaussian it is zero.
+    With the scale :math:`s` Laplace's evidence changes by :math:`\sum_j|w_j|^q/s - \gamma/q -
+    \tfrac12\sum_i v_i\,(dr_i/df_i)\,df_i/d\log s`, where the mode moves by
+    :math:`dw/d\log s = w - (G + V^{-1})^{-1}Gw` (eq. 5.23 of Rasmussen and Williams). The last term is
+    zero for a Gaussian; for labels, larger weights leave rows that are classified well less curvature.
     """
     kept = np.flatnonzero(state.w)
     part = problem if kept.size == state.w.size else problem.keep(kept)
