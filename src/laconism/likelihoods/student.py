@@ -89,8 +89,6 @@ class Student(Noise):
         away = np.asarray(y - f) ** 2
         return np.asarray((self.df + 1) * away / (self.df + away / self.noise))
 
-    # ---- the noise itself -----------------------------------------------------------------
-
     def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
         """Return the likelihood with scale and degrees of freedom at the maximum of its bound."""
         if not self.estimate:
@@ -116,8 +114,6 @@ class Student(Noise):
     def hold(self) -> Self:
         """Return the likelihood with scale and degrees of freedom fixed at their present values."""
         return type(self)(self.df, self.noise, estimate=False)
-
-    # ---- the likelihood -------------------------------------------------------------------
 
     def log_prob(self, y: Array, f: Array) -> Array:
         """Return the log density."""
