@@ -99,10 +99,7 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
     def _refit(
         self, template: Any, X: Any, data: Data, candidates: Sequence[JCFOCandidate], best: JCFOCandidate
     ) -> Any:
-        """Return the chosen model on all rows, reached along the path that the folds took.
-
-        ``X`` has the names of the features.
-        """
+        """Return the chosen model on all rows, reached along the path that the folds took."""
         model = clone(template).set_params(**best.params)
         prepared = model._prepare(model._fit_data(X, data.y, data.weight))
         alone = [replace(each, runs=each is best) for each in candidates]

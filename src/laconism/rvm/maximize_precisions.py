@@ -88,9 +88,8 @@ def maximize_precisions(
 ) -> tuple[Array, Index]:
     """Return the precisions of greatest evidence and the columns that keep a finite one.
 
-    Newton's method from ``alpha`` until a step gains less than ``tol`` nats. A column whose best
-    precision is infinite is deleted at once, since Newton's steps would take long to get there; so is
-    one that is worth less than ``price`` nats, once a step would be the last.
+    Newton's method from ``alpha`` until a step gains less than ``tol`` nats. A column of infinite best
+    precision is deleted at once; one worth less than ``price`` nats once a step would be the last.
     """
     kept, here, gain = np.arange(alpha.size), LocalEvidence.at(quadratic, alpha), np.inf
     for _ in range(max_rounds):

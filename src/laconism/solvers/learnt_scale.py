@@ -108,10 +108,9 @@ class _ScaleSearch:
         return again if again.state.fit > answer.state.fit else answer
 
     def _scale_of_dense_model(self, answer: Solution) -> float | None:
-        """Return the scale of the best dense model, if the sparse one has missed something.
+        """Return the scale of the best dense model, if its evidence exceeds the sparse one's likelihood.
 
-        For labels only: the signal of very wide kernels is in their differences, with large weights. It
-        is missed if the evidence of a dense model exceeds the likelihood of the sparse one.
+        For labels only: the signal of very wide kernels is in their differences, with large weights.
         """
         problem, empty = self.problem, self.problem.empty()
         # A gain of half of the labels' entropy shows that the sparse model has missed nothing.
@@ -146,7 +145,9 @@ class _ScaleSearch:
             noise = refit_by_degrees(problem, likelihood, answer.state.f, effective)
             now, then = math.log(prior.level), math.log(wanted.level)
             change = _aitken_step(before, now, then)
-            step = max(abs(change), _noise_change(likelihood, noise))
+            # Likelihoods of labels have no noise.
+            ratio = getattr(noise, "noise", 1.0) / getattr(likelihood, "noise", 1.0)
+            step = max(abs(change), abs(math.log(ratio)))
             if not answer.state.w.any():
                 message = "converged: no weight is worth its price"
             elif step <= scale_tol and answer.status.converged:
@@ -315,8 +316,3 @@ def _aitken_step(
         factor = 1 / max(1 - slope, 1 / limit)
     bound = math.log(limit)
     return float(np.clip(factor * change, -bound, bound))
-
-
-def _noise_change(old: Likelihood, new: Likelihood) -> float:
-    """Return the absolute change of the log noise variance, zero where there is none."""
-    return abs(math.log(getattr(new, "noise", 1.0) / getattr(old, "noise", 1.0)))
