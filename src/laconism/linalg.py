@@ -74,8 +74,7 @@ def dissimilar(
 def _cholesky(matrix: Array) -> tuple[Array, bool]:
     """Return the lower Cholesky factor and whether it failed.
 
-    LAPACK is called directly here and below: most matrices of a sparse model are so small that the
-    checks of scipy's wrappers would cost more than the factorisation.
+    LAPACK is called directly: for small matrices the checks of scipy's wrappers would cost more.
     """
     if not matrix.size:
         return matrix, False

@@ -48,9 +48,8 @@ def log_probit(t: ArrayLike) -> Array:
 def probit_parts(t: ArrayLike) -> tuple[Array, Array, Array]:
     r"""Return :math:`\log\Phi`, :math:`\rho = \phi/\Phi` and minus its slope, :math:`\rho(\rho + t)`.
 
-    All three follow from :math:`\Phi(-|t|) = e\,\exp(-t^2/2)/2` with
-    :math:`e = \mathrm{erfcx}(|t|/\sqrt2)`. With many rows this special function is most of the cost of
-    an iteration. The last lies in (0, 1): it tends to 1 on the left and to 0 on the right.
+    All three follow from :math:`\Phi(-|t|) = e\,\exp(-t^2/2)/2`, :math:`e = \mathrm{erfcx}(|t|/\sqrt2)`,
+    which is most of the cost. The last tends to 1 on the left and to 0 on the right.
     """
     t = np.asarray(t, dtype=float)
     left = t < 0

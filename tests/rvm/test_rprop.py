@@ -6,8 +6,7 @@ from laconism.rvm.variational import RpropStep
 
 
 def test_a_precision_goes_faster_ahead_and_slower_when_it_turns():
-    pace = RpropStep.first(np.array([1.0, -1.0, 1.0]))
-    assert (pace.multiple == 1).all()
+    pace = RpropStep(np.array([1.0, -1.0, 1.0]), np.ones(3))
     pace = pace.next(np.array([0.5, 0.5, 0.0])).keep(np.array([0, 1]))
     assert pace.multiple[0] > 1 > pace.multiple[1]
     for _ in range(20):

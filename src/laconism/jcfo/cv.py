@@ -99,10 +99,7 @@ class JCFOSearch(SelectorMixin, CVSearch):  # type: ignore[misc]
     def _refit(
         self, template: Any, X: Any, data: Data, candidates: Sequence[JCFOCandidate], best: JCFOCandidate
     ) -> Any:
-        """Return the chosen model on all rows, reached along the path that the folds took.
-
-        ``X`` has the names of the features.
-        """
+        """Return the chosen model on all rows, reached along the path that the folds took."""
         model = clone(template).set_params(**best.params)
         prepared = model._prepare(model._fit_data(X, data.y, data.weight))
         alone = [replace(each, runs=each is best) for each in candidates]
@@ -159,10 +156,8 @@ class JCFOClassifierCV(ClassifierMixin, ClassifierSearch, JCFOSearch):  # type: 
         nats over all rows for each step to a higher selection rate or a lower weight rate, since the
         best of many candidates may be best by chance.
     race : bool, default=True
-        Whether candidates that are unlikely to be chosen, judged row by row on the folds so far, skip
-        the other folds; nor are weight rates tried below one that was clearly worse. Their scores on
-        those folds, and their mean score, are NaN in ``cv_results_``. ``False`` tries every candidate on
-        every fold; so does any search with ``scoring``.
+        As in :class:`~laconism.SparseBayesClassifierCV`; nor are weight rates tried below one that was
+        clearly worse.
     n_jobs : int or None, default=None
         Number of workers, one fold each; in a race, from the third fold on.
     callbacks : None, callable or list of callables, default=None

@@ -1,7 +1,4 @@
-"""The last digits: Newton's method in weights and scales together.
-
-Where it is known which weights and scales are not zero, the objective is smooth: two descriptions of one
-problem, such as a row written twice and a row of weight two, end at one stationary point.
+"""The last digits: Newton's method in those weights and scales that are not zero.
 
 A regression is solved in ``u = w / s``, ``1 / s`` and ``b / s``, where its objective has the same form.
 """

@@ -91,8 +91,6 @@ class JointProblem:
         """Whether the noise of a regression is estimated too."""
         return isinstance(self.likelihood, Noise) and self.likelihood.estimate
 
-    # ---- the design -----------------------------------------------------------------------
-
     def columns(self, theta: Array, kept: Index | None = None) -> Array:
         """Return the design matrix under these scales, or some columns of it."""
         constant = self.constant and (kept is None or 0 in kept)
@@ -129,8 +127,6 @@ class JointProblem:
     def _profile_argument(self, theta: Array, centres: Array) -> Array:
         pair = self._scaled(theta, centres)
         return squared_distances(*pair) if self.on_distances else dot_products(*pair)
-
-    # ---- the objective --------------------------------------------------------------------
 
     def latent_rate(self, likelihood: Likelihood) -> float:
         """Return the price of a weight in the units of the latent."""
@@ -172,8 +168,6 @@ class JointProblem:
             gradient[block] = part
         return gradient
 
-    # ---- noise ----------------------------------------------------------------------------
-
     def min_noise(self, y: Array) -> float:
         """Return the smallest noise variance that is allowed."""
         share = self.weight / self.weight.sum()
@@ -183,8 +177,6 @@ class JointProblem:
         """Return the Gaussian likelihood with another noise variance, or the smallest allowed."""
         noise = max(noise, self.min_noise(y))
         return type(likelihood)(noise, likelihood.estimate, likelihood.floor)  # type: ignore[no-any-return]
-
-    # ---- optimality -----------------------------------------------------------------------
 
     def violation(self, theta: Array, outputs: Sequence[OutputWeights]) -> float:
         """Return the largest violation of the optimality conditions, in units of the rates."""

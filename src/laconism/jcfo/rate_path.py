@@ -1,7 +1,4 @@
-"""The candidates of a search for rates, and their fits, each started from the one before it.
-
-Selection rates ascend, and from each of them weight rates descend.
-"""
+"""Candidates of a search: selection rates ascend, and from each of them weight rates descend."""
 
 from __future__ import annotations
 
@@ -99,8 +96,7 @@ def fit_candidates(
 ) -> Iterator[tuple[JCFOCandidate, list[JointFit]]]:
     """Yield each candidate that runs with its fits; one that is stopped meanwhile is left out.
 
-    At a lower weight rate the features of the one before are exchanged; the same features have the same
-    fits. Candidates that do not run are fitted only where others start from them.
+    The same features have the same fits. Candidates that do not run are fitted where others need them.
     """
     settings = model._search_settings(prepared)
     for scale in dict.fromkeys(each.rates.scale for each in candidates if each.runs):

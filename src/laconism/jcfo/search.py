@@ -1,15 +1,7 @@
 """The search of a joint model, from the first scales to the last digit.
 
-1. Start: ``initial_scales``, or those of the best of several short trials (``trials``).
-2. Solve: variable projection or the paper's EM from there (``solve_from``).
-3. Restart: if no feature is left, once more from a path that ascends from lower rates.
-
-With a selection rate these steps happen at it, and two follow:
-
-4. Exchange: features not worth their price are dropped, others are added (``trials``).
-5. Relax: with these features only, solve at the final rate (``relax``).
-
-A cross-validation follows ascending selection rates, each solution the start of the next (``path``).
+``solve_from`` starts, solves and, if no feature is left, restarts. With a selection rate this happens at
+it; then ``relax`` exchanges features and solves with those that are left at the final rate.
 """
 
 from __future__ import annotations

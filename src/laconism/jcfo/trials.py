@@ -1,8 +1,4 @@
-"""Short trials through few centres: the scales at which a search starts, and the exchange of features.
-
-The objective has many local minima: all features weak, some of them strong, one of them sharp, and the
-end of a path of ascending rates are tried by a few iterations each.
-"""
+"""Short trials through few centres: where a search starts, and the exchange of features."""
 
 from __future__ import annotations
 
@@ -117,9 +113,8 @@ def _best_trials(problem: JointProblem, starts: Sequence[Array]) -> list[JointSt
 def _sharpened_trials(problem: JointProblem, theta: Array, max_features: int = 16) -> list[JointState]:
     """Return trials with one of the strongest features sharp, or with the strongest features alone.
 
-    Many weak features make a smooth model, a local minimum far from few strong ones. A feature that
-    bends a boundary is found by raising its scale alone; for inner products, whose scales are traded
-    for weights, and for regressions only the order of the features counts.
+    A feature that bends a boundary is found by raising its scale alone; for inner products, whose scales
+    are traded for weights, and for regressions only the order of the features counts.
     """
     n_strongest = min(int(np.count_nonzero(theta)), max_features)
     strongest, places = np.argsort(-theta, kind="stable")[:n_strongest], np.arange(theta.size)
@@ -142,8 +137,7 @@ class FeatureSubset(NamedTuple):
 def exchange_features(problem: JointProblem, selected: JointState, price: float) -> FeatureSubset:
     """Return features that are each worth their price, when no other one is.
 
-    Those of a ``selected`` state, found at another rate, are only a start: a rate that keeps noise out
-    may leave out what matters. Every step lowers the objective plus the prices, so it ends.
+    Those of a ``selected`` state are only a start. Each step lowers the objective plus the prices.
     """
     here = _restrict(problem, selected)
     while True:

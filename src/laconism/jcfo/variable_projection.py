@@ -1,8 +1,6 @@
-"""Variable projection: the weights are eliminated, the scales descend.
+"""Variable projection: the scales minimise ``phi(theta) = min_w F(w, theta)``.
 
-It minimises ``phi(theta) = min_w F(w, theta)``: the inner problem is convex and solved exactly, and by
-the envelope theorem the gradient of ``phi`` is that of ``F`` at fixed ``w``. L-BFGS-B comes near the
-minimum, and Newton's method in weights and scales together finds the last digits.
+By the envelope theorem the gradient of ``phi`` is that of ``F`` at fixed ``w``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The inner problem: the best weights for given scales, which is convex.
 
-A regression measures its weights in units of the noise, ``|w| / s``: so the noise ``s`` can be found
-with them. In ``w / s`` and ``1 / s`` the problem is jointly convex, and no interpolation drives ``s`` to
-zero (T. Park, G. Casella, The Bayesian lasso, JASA 103, 2008).
+So is that of a regression in ``w / s`` and ``1 / s``; no interpolation drives its noise ``s`` to zero
+(T. Park, G. Casella, The Bayesian lasso, JASA 103, 2008).
 """
 
 from __future__ import annotations

@@ -120,11 +120,7 @@ def _expanded(A: Any, B: Any, a: Array, b: Array) -> Array:
 
 
 def _zero_equal_rows(sq: Array, norms: Array) -> None:
-    """Set to zero, in place, distances that are rounding.
-
-    When x equals c, |x|^2 + |c|^2 - 2 x.c is off by a few units in the last place of |x|^2. Values below
-    eight of them are set to zero, which matters for profiles with a cusp there.
-    """
+    """Set to zero, in place, distances below eight units in the last place of |x|^2, its rounding."""
     flat, rounding = sq.ravel(), 8 * np.finfo(np.float64).eps  # a view: the matrix is contiguous
     # Almost no entry is below the largest bound; only those are compared with the bound of their pair.
     near = np.flatnonzero(flat < rounding * norms.max())

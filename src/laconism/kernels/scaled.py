@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ._pairwise import as_float, scale_features, scale_pair
 from .base import Kernel
 
 
+@dataclass(eq=False, repr=False)
 class Scaled(Kernel):
     """Any kernel with a scale for each feature, ``K(sqrt(theta) * (x - o), sqrt(theta) * (c - o))``.
 
@@ -42,17 +44,10 @@ class Scaled(Kernel):
            [0.135]])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        scales: ArrayLike,
-        origin: ArrayLike | None = None,
-        spread: ArrayLike | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.scales = scales
-        self.origin = origin
-        self.spread = spread
+    kernel: Kernel
+    scales: ArrayLike
+    origin: ArrayLike | None = None
+    spread: ArrayLike | None = None
 
     def check(self) -> None:
         """Raise ``ValueError`` unless the scales are finite, not negative and one-dimensional."""

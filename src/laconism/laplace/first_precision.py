@@ -12,9 +12,8 @@ from ..solvers import Problem, State
 def first_precision(problem: Problem, empty: State) -> float:
     r"""Return the precision at which the prior variance of the latent is the noise variance of a row.
 
-    With :math:`\bar r` the mean curvature of the likelihood at the empty model, that is the noise's
-    precision in a regression, :math:`A = \bar r\sum_k \overline{(\phi_k - \bar\phi_k)^2}`: the weights
-    together then have a signal-to-noise ratio of one, in any units of columns and targets.
+    :math:`A = \bar r\sum_k \overline{(\phi_k - \bar\phi_k)^2}` with :math:`\bar r` the mean curvature of
+    the likelihood at the empty model, that is the noise's precision in a regression.
     """
     variances, _ = _variances(problem)
     power = float(variances.sum()) * _mean_curvature(problem, empty)

@@ -19,28 +19,18 @@ def match_moments(
 ) -> Mode:
     r"""Return the Gaussian posterior whose rows match the moments given by their labels.
 
-    Expectation propagation [M01]_, started at Laplace's approximation. Where columns outnumber rows, a
-    label determines little more than the sign of its row's latent. The mode of such a posterior is
-    close to zero and its mean is not, so that Laplace's approximation shrinks too much [KR05]_.
-
-    Each row is the Gaussian of precision :math:`r_i` and target :math:`z_i` under which its latent has
-    the mean and the variance given by its label and all other rows. With the distribution given those,
-    :math:`\mathcal N(m_{-i}, v_{-i})` and
+    Expectation propagation (T. Minka, UAI 2001), started at Laplace's approximation: where columns
+    outnumber rows, the posterior's mode is close to zero and its mean is not (M. Kuss, C. Rasmussen,
+    JMLR 6, 2005). Each row is the Gaussian of precision :math:`r_i` and target :math:`z_i` under which
+    its latent has the mean and the variance given by its label and all other rows. With the distribution
+    given those, :math:`\mathcal N(m_{-i}, v_{-i})`, and
     :math:`\log Z_i(m) = \log\int p(y_i \mid f)\,\mathcal N(f \mid m, v_{-i})\,df` at :math:`m_{-i}`,
 
     .. math:: z_i = m_{-i} - \frac{(\log Z_i)'}{(\log Z_i)''}, \qquad
               \frac1{r_i} = -\frac1{(\log Z_i)''} - v_{-i},
 
-    so a sweep is one ridge problem. ``objective`` is the log evidence of expectation propagation.
-
-    The sweeps end when no row changes by more than ``tol`` deviations of its latent. Only the fraction
-    ``damping`` of each update is made: all rows change at once, and whole updates may oscillate.
-
-    References
-    ----------
-    .. [M01] T. Minka, Expectation propagation for approximate Bayesian inference, UAI 2001.
-    .. [KR05] M. Kuss, C. Rasmussen, Assessing approximate inference for binary Gaussian process
-       classification, Journal of Machine Learning Research 6 (2005).
+    so a sweep is one ridge problem; sweeps end when no row changes by more than ``tol`` deviations of
+    its latent. Only the fraction ``damping`` of each update is made, since whole ones may oscillate.
     """
     problem, r, z = mode.problem, mode.r, mode.target
     for _ in range(max_sweeps):

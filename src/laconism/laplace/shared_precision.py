@@ -30,15 +30,11 @@ def fit_shared(
 ) -> Mode:
     r"""Return the mode under one precision for all weights.
 
-    The precision is relative to :func:`~laconism.laplace.first_precision.first_precision`. With Gaussian
-    noise it is thus in units of :math:`1/\sigma^2`, and the mode does not depend on the noise, whose
-    variance is the one that makes the data most probable:
-    :math:`\sigma^2 = (\|y - f\|^2 + \sigma^2\alpha\|w\|^2)/(n - 1)`. Noise with heavy tails alternates
-    with the mode.
-
-    The search begins at ``near``, a mode of the same problem, or at ``latent``, the latent of other
-    columns. A step of Newton's method that gains less than ``gain`` nats is the last. ``products`` are
-    :func:`row_products` of the design, ``moments`` matches the moments of labels.
+    The precision is relative to :func:`~laconism.laplace.first_precision.first_precision`; with Gaussian
+    noise the mode thus does not depend on the noise, whose variance makes the data most probable. Noise
+    with heavy tails alternates with the mode. The search begins at ``near``, a mode of the same problem,
+    or at ``latent``, that of other columns. A step of Newton's method that gains less than ``gain`` nats
+    is the last. ``products`` are :func:`row_products`, ``moments`` matches the moments of labels.
     """
     empty, columns = problem.empty(), problem.design.shape[1]
     alpha = np.full(columns, relative_precision * first_precision(problem, empty))

@@ -16,9 +16,8 @@ _RATIOS = np.logspace(-2, 14, 97)
 def signal_to_noise(problem: Problem) -> tuple[Array, Array, Array]:
     r"""Return signal-to-noise ratios, and log evidence and noise variance of each under one precision.
 
-    The eigenvalues of a smooth kernel spread over many decades, the evidence has several local maxima,
-    and a fixed point ends in one of them. With Gaussian noise, of the targets or of labels taken as
-    targets, one eigendecomposition gives its value for all signal-to-noise ratios :math:`\rho`,
+    A fixed point would end in one of several local maxima. With Gaussian noise, of the targets or of
+    labels taken as targets, one eigendecomposition gives the evidence for all ratios :math:`\rho`,
     :math:`-\tfrac12\sum_i\log(1 + \rho\lambda_i) - \tfrac n2\log\sum_i t_i^2/(1 + \rho\lambda_i)`, at
     the most probable noise :math:`\tfrac1n\sum_i t_i^2/(1 + \rho\lambda_i)`.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -26,6 +27,7 @@ _MIN_DEGREES_FEW_ROWS = 4.0
 _PRECISION_NODES = 160
 
 
+@dataclass(eq=False, repr=False)
 class Student(Noise):
     r"""Student-t likelihood, :math:`y = f + \sigma t_\nu`, robust to outliers.
 
@@ -61,19 +63,11 @@ class Student(Noise):
 
     concave = False
 
-    def __init__(
-        self,
-        df: float = 4.0,
-        noise: float = 1.0,
-        estimate: bool = True,
-        estimate_df: bool = True,
-        floor: float = 1e-12,
-    ) -> None:
-        self.df = df
-        self.noise = noise
-        self.estimate = estimate
-        self.estimate_df = estimate_df
-        self.floor = floor
+    df: float = 4.0
+    noise: float = 1.0
+    estimate: bool = True
+    estimate_df: bool = True
+    floor: float = 1e-12
 
     def check(self) -> None:
         """Raise unless ``df`` and ``noise`` are positive."""
@@ -94,8 +88,6 @@ class Student(Noise):
         """Return the squared residuals, each times its relative precision."""
         away = np.asarray(y - f) ** 2
         return np.asarray((self.df + 1) * away / (self.df + away / self.noise))
-
-    # ---- the noise itself -----------------------------------------------------------------
 
     def refit(self, y: Array, f: Array, weight: Array, n_columns: float, v: float = 0.0) -> Self:
         """Return the likelihood with scale and degrees of freedom at the maximum of its bound."""
@@ -122,8 +114,6 @@ class Student(Noise):
     def hold(self) -> Self:
         """Return the likelihood with scale and degrees of freedom fixed at their present values."""
         return type(self)(self.df, self.noise, estimate=False)
-
-    # ---- the likelihood -------------------------------------------------------------------
 
     def log_prob(self, y: Array, f: Array) -> Array:
         """Return the log density."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from .._protocols import Array
 from ._base import Prior
 
 
+@dataclass(eq=False, repr=False)
 class GeneralizedGaussian(Prior):
     r"""Generalized Gaussian prior, :math:`-\log p(w) = |w|^q / \mathrm{scale}`, eq. (4) of [GGIG]_.
 
@@ -62,17 +64,10 @@ class GeneralizedGaussian(Prior):
        prior, IJCAI 2013.
     """
 
-    def __init__(
-        self,
-        q: float = 1.0,
-        scale: float | Literal["evidence", "paper"] = "evidence",
-        a: float = 1e-3,
-        b: float = 1e-3,
-    ) -> None:
-        self.q = q
-        self.scale = scale
-        self.a = a
-        self.b = b
+    q: float = 1.0
+    scale: float | Literal["evidence", "paper"] = "evidence"
+    a: float = 1e-3
+    b: float = 1e-3
 
     def check(self) -> None:
         """Raise unless ``q`` is in (0, 2], ``scale`` positive or a name, ``a`` and ``b`` positive."""

@@ -156,12 +156,9 @@ class RVMClassifier(BinaryPredictions, RVMBase):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RVMRegressor(GaussianPredictions, RVMBase):
-    r"""Relevance vector machine for regression [T01]_.
+    r"""Relevance vector machine for regression.
 
-    Each weight has its own precision, :math:`w_k \sim \mathcal N(0, \alpha_k^{-1})`; the precisions and
-    the noise variance maximise the evidence. Most precisions become infinite; the columns with finite
-    precisions are the relevance vectors. They are tested as in :class:`RVMClassifier`.
-
+    The model of :class:`RVMClassifier` with Gaussian noise, whose variance maximises the evidence too.
     A kernel on each row can interpolate the targets and leave no noise. So evidence maximisation stops
     when the kernels have half as many effective parameters as there are observations.
 
@@ -169,16 +166,10 @@ class RVMRegressor(GaussianPredictions, RVMBase):
     ----------
     kernel, gamma, degree, coef0, inference, solver, shape, rate, max_iter, tol, rank_tol, max_rank
         As in :class:`RVMClassifier`.
-    likelihood : {"gaussian", "student"} or Noise, default="gaussian"
-        Distribution of the noise. ``"student"`` has heavy tails, for data with outliers:
-        :class:`~laconism.likelihoods.Student`.
-        ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept; its prior is flat.
-    n_jobs : int or None, default=None
-        Not used: there is one output. All estimators have this parameter.
-    callbacks : None, callable or list of callables, default=None
-        As in :class:`RVMClassifier`.
+    likelihood, n_jobs, callbacks
+        As in :class:`SparseBayesRegressor`.
 
     Attributes
     ----------
@@ -200,10 +191,6 @@ class RVMRegressor(GaussianPredictions, RVMBase):
     >>> mean, std = model.predict_dist([[0.0], [40.0]])
     >>> bool(std[1] > 2 * std[0])
     True
-
-    References
-    ----------
-    .. [T01] M. Tipping, Sparse Bayesian learning and the relevance vector machine, JMLR 1, 2001.
     """
 
     _task = Values()

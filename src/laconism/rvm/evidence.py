@@ -50,9 +50,7 @@ class Sequential(_EvidenceSolver):
     A column outside the model is worth :math:`\tfrac12(q^2/s - 1 - \log(q^2/s))` nats if
     :math:`q^2 > s`, at the precision :math:`s^2/(q^2 - s)`, where
     :math:`s = \phi^T R\phi - \phi^T R\Phi\Sigma\Phi^T R\phi` and :math:`q = \phi^T R(z - f)`
-    (M. Tipping, A. Faul, Fast marginal likelihood maximisation for sparse Bayesian models, AISTATS
-    2003). Each step adds the best columns that are not highly correlated, then maximises the evidence
-    over all precisions in the model by Newton's method.
+    (M. Tipping, A. Faul, AISTATS 2003).
     """
 
     _factor_tol = 1e-6  # the factors only choose: kept columns are exact
@@ -70,8 +68,7 @@ class TopDownEvidence(_EvidenceSolver):
     r"""Maximise the evidence of the precisions, starting with all columns.
 
     MacKay's update :math:`\alpha_k = \gamma_k/w_k^2` changes all precisions at once until most columns
-    are pruned (M. Tipping, Sparse Bayesian learning and the relevance vector machine, JMLR 1, 2001);
-    then the steps of :class:`Sequential` add columns that were pruned too early.
+    are pruned; then the steps of :class:`Sequential` add columns that were pruned too early.
     """
 
     _factor_tol = 1e-8  # small factors decide what is deleted
@@ -123,8 +120,8 @@ def best_of_both_directions(
 ) -> EvidenceState:
     """Return the new state or, at the end of a small problem, the better one from the other direction.
 
-    The direction decides which local maximum is found. With more columns than observations the greatest
-    evidence is that of a model without noise: there one direction is tried, unless it ended so.
+    With more columns than observations the greatest evidence is that of a model without noise: there one
+    direction is tried, unless it ended so.
     """
     small = problem.design.shape[1] <= min(FEW_COLUMNS, problem.weight.sum())
     moves = not old.refining or new.objective - old.objective > COMPARISON_NATS

@@ -183,8 +183,7 @@ def _more_updates(
 ) -> tuple[Array, Index, Array]:
     """Return precisions, columns and weights after more updates with the same approximate likelihood.
 
-    All products are those of the compressed problem, which has few rows. An update that gains more than
-    a nat ends them, since the curvature of the likelihood then changes too much.
+    An update that gains more than a nat ends them: the likelihood's curvature then changes too much.
     """
     if ridge.dual is None or ridge.target is None:
         return alpha, kept, w

@@ -130,11 +130,9 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
     grid_shape_ : tuple of int
     coef_ : ndarray of shape (1 or n_classes, M1, M2, ...)
         Weights, zero where a slice was pruned.
-    intercept_ : ndarray of shape (1 or n_classes,)
     mode_relevance_ : list of ndarrays
         For each mode, the effective number of parameters of every slice. With more than two classes,
         one row per class.
@@ -143,14 +141,12 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
         factor can move from one mode to another, so only precisions of one mode are comparable.
     relevance_ : ndarray
         Flat indices of the weights that were kept.
-    n_relevant_ : int
-        Number of those weights.
     history_ : list of Record
         ``iteration, objective, active, seconds, output``; the objective is the evidence lower bound,
         continued without a jump when slices are pruned.
     status_ : Status
         Whether the fit converged, and a message; it names modes that ``"sum"`` has switched off.
-    posteriors_, n_iter_
+    classes_, intercept_, n_relevant_, posteriors_, n_iter_
         As in :class:`RVMClassifier`.
 
     Examples
@@ -178,15 +174,15 @@ class GridRVMClassifier(BinaryPredictions, GridRVMBase):
 class GridRVMRegressor(GaussianPredictions, GridRVMBase):
     r"""Relevance vector regression on samples that are tables or tensors of features.
 
-    The model of :class:`GridRVMClassifier` with Gaussian noise, which [GRID]_ mentions but does not work
-    out. The noise variance maximises the bound on the evidence.
+    The model of :class:`GridRVMClassifier` with Gaussian noise, which its paper mentions but does not
+    work out. The noise variance maximises the bound on the evidence.
 
     Parameters
     ----------
     grid_shape, combine, basis, gamma, solver, fit_intercept, shape, rate, max_iter, tol, callbacks
         As in :class:`GridRVMClassifier`.
     likelihood, n_jobs
-        As in :class:`RVMRegressor`.
+        As in :class:`SparseBayesRegressor`.
 
     Attributes
     ----------
@@ -207,10 +203,6 @@ class GridRVMRegressor(GaussianPredictions, GridRVMBase):
     >>> model = GridRVMRegressor(combine="sum").fit(X, y)
     >>> bool(((model.coef_ - coef) ** 2).sum() < 0.1 * (coef**2).sum())
     True
-
-    References
-    ----------
-    .. [GRID] Bayesian logistic regression for classification of tabular data (gridRVM).
     """
 
     _task = Values()

@@ -44,10 +44,8 @@ class LocalEvidence:
     def prunable(self, price: float = 0.0) -> Index:
         r"""Return the columns whose best precision, the others given, is infinite; the worst first.
 
-        In the terms of Tipping and Faul (AISTATS 2003) :math:`q^2 \le s`, with
-        :math:`s = \alpha\gamma/(1-\gamma)` and :math:`q = \alpha w/(1-\gamma)`. The evidence of a
-        column is :math:`\tfrac12[\log(1-\gamma) + \alpha w^2/(1-\gamma)]`; those worth less than
-        ``price`` nats are included.
+        The evidence of a column is :math:`\tfrac12[\log(1-\gamma) + \alpha w^2/(1-\gamma)]`; those worth
+        less than ``price`` nats are included.
         """
         used = self.scaled**2 / (1 - self.well_determined)
         worth = 0.5 * (np.log1p(-self.well_determined) + used)
@@ -90,9 +88,8 @@ def maximize_precisions(
 ) -> tuple[Array, Index]:
     """Return the precisions of greatest evidence and the columns that keep a finite one.
 
-    Newton's method from ``alpha`` until a step gains less than ``tol`` nats. A column whose best
-    precision is infinite is deleted at once, since Newton's steps would take long to get there; so is
-    one that is worth less than ``price`` nats, once a step would be the last.
+    Newton's method from ``alpha`` until a step gains less than ``tol`` nats. A column of infinite best
+    precision is deleted at once; one worth less than ``price`` nats once a step would be the last.
     """
     kept, here, gain = np.arange(alpha.size), LocalEvidence.at(quadratic, alpha), np.inf
     for _ in range(max_rounds):

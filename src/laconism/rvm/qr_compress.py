@@ -19,11 +19,9 @@ _MAX_GRAM_COLUMNS = 2_000
 def qr_compress(problem: Problem) -> Problem:
     r"""Return an equivalent problem of as few rows as its columns need, or the problem itself.
 
-    Gaussian noise is the same in all directions, so a rotation of the weighted rows changes nothing.
-    Those of :math:`W^{1/2}[1, \Phi, y]` are rotated into the :math:`h = p + 2` directions that they
-    span, and these so that the first column is constant again: each of the new rows then has the weight
-    :math:`\sum_i w_i / h`, and intercept, noise and evidence are what they were. The Gram matrix, which
-    changes only by a factor, is computed once, here.
+    Rows of :math:`W^{1/2}[1, \Phi, y]` are rotated into the :math:`h = p + 2` directions that they span,
+    and these so that the first column is constant again: new rows of weight :math:`\sum_i w_i / h` with
+    the same intercept, noise and evidence.
     """
     design, n = problem.design, problem.y.size
     if not isinstance(problem.likelihood, Gaussian) or not isinstance(design, DenseDesign):

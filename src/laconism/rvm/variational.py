@@ -31,19 +31,10 @@ def _log_second_moment(m: Array, v: Array) -> Array:
 
 @dataclass(frozen=True)
 class RpropStep:
-    """What an update changes, and the multiple of it that is taken, as in Rprop.
-
-    Some precisions go to infinity at a steady rate, others oscillate about their limits: so each has a
-    step size of its own (M. Riedmiller, H. Braun, ICNN 1993).
-    """
+    """What an update changes, and the multiple of each change (Rprop: M. Riedmiller, H. Braun, 1993)."""
 
     change: Array
     multiple: Array
-
-    @classmethod
-    def first(cls, change: Array) -> Self:
-        """Return the step of the plain update."""
-        return cls(change, np.ones_like(change))
 
     def next(self, change: Array) -> RpropStep:
         """Return the step after one more update: longer where the sign stays, else shorter."""
@@ -198,14 +189,8 @@ class Variational(Component):
 
     Alternates :math:`q(w) = \mathcal N(\mu, \Sigma)` with
     :math:`\Sigma = (\mathrm{diag}\,A + \Phi^T R\Phi)^{-1}` and the gamma posteriors of the slices'
-    precisions; with one mode, ``grid=None``, this is the variational relevance vector machine (C.
-    Bishop, M. Tipping, UAI 2000). The bound on the evidence is exact and never drops.
-
-    ``solver="vb"`` is the papers' update. ``solver="fast"`` has the same fixed points: MacKay's form of
-    the update with a step size for each precision (Rprop), accepted only if the bound does not drop.
-    Slices that the data do not determine are pruned. ``shape`` and ``rate`` are those of the gamma
-    hyper-prior; ``rate`` is in units of one over the precision that the fit starts from, so that the
-    units of columns and targets do not matter.
+    precisions; one mode, ``grid=None``, is the variational relevance vector machine. ``rate`` is in
+    units of one over the first precision, so that the units of columns and targets do not matter.
     """
 
     grid: tuple[int, ...] | None = None
@@ -305,7 +290,7 @@ def _fast_update(state: VariationalState) -> VariationalState:
         new = state.update(precisions.with_log_means(target[:k]), likelihood, v, rprop)
         if _keeps_bound(new, state):
             return new
-    new = state.update(precisions, likelihood, state.v, RpropStep.first(change))
+    new = state.update(precisions, likelihood, state.v, RpropStep(change, np.ones_like(change)))
     return new if _keeps_bound(new, state) else _variational_update(state)
 
 

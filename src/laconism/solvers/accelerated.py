@@ -17,9 +17,10 @@ from .problem import Problem, State
 class Accelerated(Component):
     r"""Extrapolate the steps of another solver; never accept a worse objective.
 
-    SQUAREM [VR08]_ takes two steps, :math:`r` and then :math:`r + v`, and extrapolates to
-    :math:`w - 2\alpha r + \alpha^2 v` with :math:`\alpha = -\|r\|/\|v\|`, followed by a step of the
-    solver itself. Under a prior that is not convex that may lead to another optimum.
+    SQUAREM (R. Varadhan, C. Roland, Scandinavian Journal of Statistics 35, 2008) takes two steps,
+    :math:`r` and then :math:`r + v`, and extrapolates to :math:`w - 2\alpha r + \alpha^2 v` with
+    :math:`\alpha = -\|r\|/\|v\|`, followed by a step of the solver itself. Under a prior that is not
+    convex that may lead to another optimum.
 
     Parameters
     ----------
@@ -38,11 +39,6 @@ class Accelerated(Component):
     >>> quick = SparseBayesClassifier(prior, kernel="rbf", solver=Accelerated(EM())).fit(X, y)
     >>> quick.n_iter_ < plain.n_iter_ / 5
     True
-
-    References
-    ----------
-    .. [VR08] R. Varadhan, C. Roland, Simple and globally convergent methods for accelerating the
-       convergence of any EM algorithm, Scandinavian Journal of Statistics 35, 2008.
     """
 
     def __init__(self, solver: Any = None) -> None:

@@ -13,7 +13,7 @@ from .steps import em_step, ridge_start
 
 
 class EM(Component):
-    r"""The EM algorithm of [FJ01]_ and [F01]_ for any prior and likelihood.
+    r"""The EM algorithm of Figueiredo (NIPS 2001; with Jain, CVPR 2001) for any prior and likelihood.
 
     .. math:: w \leftarrow D (I + D \Phi^T R \Phi D)^{-1} D \Phi^T R z, \quad D^2 = v(w^2)
 
@@ -25,11 +25,6 @@ class EM(Component):
         ``"weights"`` is the papers' rule, :math:`\|\Delta w\| < \mathrm{tol}\,\|w\|` (they take
         ``tol=1e-3``), which can stop a nat too early; ``"objective"`` stops when an iteration gains
         less than ``tol`` nats per observation.
-
-    References
-    ----------
-    .. [FJ01] M. Figueiredo, A. Jain, Bayesian learning of sparse classifiers, CVPR 2001.
-    .. [F01] M. Figueiredo, Adaptive sparseness using Jeffreys prior, NIPS 2001.
     """
 
     prunes = True

@@ -19,10 +19,7 @@ _MIN_PROMISED_NATS = 0.5
 
 @dataclass
 class _Table:
-    """The second-order expansion of the log-likelihood, between kept columns and candidates.
-
-    Maxima follow from Schur complements: one for the column that goes, one for the one that comes.
-    """
+    """The log-likelihood to second order, between kept columns and candidates."""
 
     kept: Index
     rows: Array  # of the Gram matrix, one for each kept column
@@ -112,7 +109,6 @@ def exchange(
     """Return a solution that no exchange of a kept column for another improves.
 
     Under a prior that absorbs zeros the kept columns keep their near duplicates out, even better ones.
-    Where the second-order expansion of the likelihood promises a gain, it is made and refitted.
     """
     price = prior_price(full.prior)
     for _ in range(max_rounds):

@@ -15,17 +15,6 @@ from ..priors import Jeffreys, Prior
 from . import Newton, Problem, choose_solver, solve
 
 
-def needs_intercept_at_once(problem: Problem) -> bool:
-    """Return whether an intercept alone gains more than its price, as with classes of unequal frequency.
-
-    Under Jeffreys' prior, which has no scale, the intercept is decided after the fit.
-    """
-    if isinstance(problem.prior, Jeffreys):
-        return False
-    gain = problem.empty().fit - replace(problem, intercept=False).empty().fit
-    return gain > _required_gain(problem, JEFFREYS_NATS)
-
-
 def needs_intercept(problem: Problem, kept: Index, w: Array, prior: Prior | None) -> bool:
     """Return whether an intercept gains more than its price, beside kernels chosen without one.
 
@@ -78,9 +67,13 @@ def drop_needless_intercept(search: Callable[[Problem], Any], problem: Problem) 
 
     A fit has ``status``, ``active``, ``posterior`` and ``prior``.
     """
-    if needs_intercept_at_once(problem):
+    lean = replace(problem, intercept=False)
+    # With classes of unequal frequency an intercept alone may gain more than its price; under Jeffreys'
+    # prior, which has no scale, it is decided after the fit.
+    gain = 0.0 if isinstance(problem.prior, Jeffreys) else problem.empty().fit - lean.empty().fit
+    if gain > _required_gain(problem, JEFFREYS_NATS):
         return search(problem)
-    without = search(replace(problem, intercept=False))
+    without = search(lean)
     if not without.status.converged:
         return without
     needed = needs_intercept(problem, without.active, without.posterior.mean, without.prior)

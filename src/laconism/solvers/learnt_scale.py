@@ -108,10 +108,9 @@ class _ScaleSearch:
         return again if again.state.fit > answer.state.fit else answer
 
     def _scale_of_dense_model(self, answer: Solution) -> float | None:
-        """Return the scale of the best dense model, if the sparse one has missed something.
+        """Return the scale of the best dense model, if its evidence exceeds the sparse one's likelihood.
 
-        For labels only: the signal of very wide kernels is in their differences, with large weights. It
-        is missed if the evidence of a dense model exceeds the likelihood of the sparse one.
+        For labels only: the signal of very wide kernels is in their differences, with large weights.
         """
         problem, empty = self.problem, self.problem.empty()
         # A gain of half of the labels' entropy shows that the sparse model has missed nothing.
@@ -146,7 +145,9 @@ class _ScaleSearch:
             noise = refit_by_degrees(problem, likelihood, answer.state.f, effective)
             now, then = math.log(prior.level), math.log(wanted.level)
             change = _aitken_step(before, now, then)
-            step = max(abs(change), _noise_change(likelihood, noise))
+            # Likelihoods of labels have no noise.
+            ratio = getattr(noise, "noise", 1.0) / getattr(likelihood, "noise", 1.0)
+            step = max(abs(change), abs(math.log(ratio)))
             if not answer.state.w.any():
                 message = "converged: no weight is worth its price"
             elif step <= scale_tol and answer.status.converged:
@@ -273,15 +274,10 @@ def _dense_mode(problem: Problem) -> Mode | None:
 def _effective_parameters(problem: Problem, state: State, q: float) -> float:
     r"""Return the effective number of parameters, corrected for the change of the curvature.
 
-    With the scale :math:`s` Laplace's evidence changes by
-
-    .. math:: \frac{d}{d\log s} = \frac{\sum_j|w_j|^q}s - \frac\gamma q
-        - \frac12\sum_i v_i\,\frac{dr_i}{df_i}\,\frac{df_i}{d\log s},
-
-    :math:`\gamma` the effective number at fixed curvature, :math:`v` the variances of the latents and
-    :math:`r` the curvatures, where the mode moves by :math:`dw/d\log s = w - (G + V^{-1})^{-1}Gw` (eq.
-    5.23 of Rasmussen and Williams). The last term matters for labels: rows that are classified well
-    have less curvature the larger the weights are. For a Gaussian it is zero.
+    With the scale :math:`s` Laplace's evidence changes by :math:`\sum_j|w_j|^q/s - \gamma/q -
+    \tfrac12\sum_i v_i\,(dr_i/df_i)\,df_i/d\log s`, where the mode moves by
+    :math:`dw/d\log s = w - (G + V^{-1})^{-1}Gw` (eq. 5.23 of Rasmussen and Williams). The last term is
+    zero for a Gaussian; for labels, larger weights leave rows that are classified well less curvature.
     """
     kept = np.flatnonzero(state.w)
     part = problem if kept.size == state.w.size else problem.keep(kept)
@@ -320,8 +316,3 @@ def _aitken_step(
         factor = 1 / max(1 - slope, 1 / limit)
     bound = math.log(limit)
     return float(np.clip(factor * change, -bound, bound))
-
-
-def _noise_change(old: Likelihood, new: Likelihood) -> float:
-    """Return the absolute change of the log noise variance, zero where there is none."""
-    return abs(math.log(getattr(new, "noise", 1.0) / getattr(old, "noise", 1.0)))

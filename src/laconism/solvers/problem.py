@@ -205,8 +205,7 @@ class Problem:
     ) -> Ridge:
         """Solve ridge problems, each with the prior touched at the last solution, until these converge.
 
-        The quadratic has the exact gradient of this state and the curvature of the metric, and the work
-        does not depend on the number of rows. ``tol`` is the last step's fraction of the way.
+        The quadratic has the gradient of this state. ``tol`` is the last step's fraction of the way.
         """
         push = float(self.weight @ state.slope)
         slope = self.gradient(state) - push * metric.centre + metric.gram @ state.w

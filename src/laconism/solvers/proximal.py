@@ -169,10 +169,8 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
 def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-10) -> Array:
     r"""Return the minimiser of :math:`\tfrac12 w^T H w - c^T w + \sum_j \mathrm{rate}_j |w_j|`.
 
-    An active-set method: within an orthant the minimiser is one linear solve. On the way to it the
-    first weight that reaches zero stays there; at it, zeros whose slope exceeds the rate are freed,
-    except those that would move in the wrong direction. Slopes within ``tol`` of the rate count as
-    equal to it.
+    An active-set method: within an orthant the minimiser is one linear solve, on the way to which the
+    first weight that reaches zero stays there. Slopes within ``tol`` of the rate count as equal to it.
     """
     w, slack = w.copy(), tol * rate
     for _ in range(10 * (w.size + 1)):
@@ -196,8 +194,7 @@ def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-1
 def _direction(H: Array, free: Index, sign: Array, steep: Array, w: Array) -> tuple[Index, Array]:
     """Return the free weights and the step to their minimum, none leaving zero on the wrong side.
 
-    Weights that would are held at zero. The steepest one, added alone to a solved support, never would,
-    so it is held last.
+    The steepest one, added alone to a solved support, never would, so it is held last.
     """
     while True:
         d = solve_semidefinite(H[free[:, None], free], steep[free])

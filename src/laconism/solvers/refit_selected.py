@@ -30,9 +30,8 @@ def refit_selected(
 ) -> Solution:
     """Return the columns that are worth their price, refitted without the shrinkage of the search.
 
-    Weights of targets get one Gaussian, its width by the evidence, which has less error (Stein). For
-    labels, whose evidence shrinks too much if classes are nearly separable, the prior is bound to the
-    number of kept columns.
+    Weights of targets get one Gaussian, its width by the evidence; for labels, whose evidence shrinks
+    too much if classes are nearly separable, the prior is bound to the number of kept columns.
     """
     settings: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "callback": callback}
     few = answer
@@ -147,8 +146,7 @@ def _common_width(
 ) -> float:
     r"""Return the width of one Gaussian for all weights, in standard errors, of largest evidence.
 
-    MacKay's fixed point :math:`\sum_j (s_j w_j)^2 / \gamma`, :math:`\gamma` being the effective number
-    of parameters. The width is between ``1 / widest`` and ``widest``.
+    MacKay's fixed point :math:`\sum_j (s_j w_j)^2 / \gamma`, :math:`\gamma` the effective parameters.
     """
     width = widest
     for _ in range(max_iter):

@@ -78,8 +78,7 @@ def smooth_start(problem: Problem) -> State:
 def _nearly_separable(problem: Problem, part: Problem, empty: State, found: State) -> bool:
     """Return whether the curvature at the maximum understates the gain, so that all would be pruned.
 
-    Standard errors are then large and no weight seems to differ from zero (Hauck and Donner): the
-    quadratic gain is below the price of the columns and below half of the true gain.
+    The quadratic gain is then below the price of the columns and half of the true gain (Hauck, Donner).
     """
     weight = part.weight * found.curvature
     level = weight @ found.f / max(weight.sum(), np.finfo(float).tiny) if part.intercept else 0.0
@@ -145,8 +144,7 @@ def best_start(problem: Problem, solver: Solver) -> State:
 def better_start(problem: Problem, solver: Solver) -> State:
     """Return the lasso start or the maximum of the likelihood, whichever leads to the better model.
 
-    Where features are strongly correlated, as the wavelengths of a spectrum, the signal is in
-    differences of features, which a lasso does not find.
+    A lasso does not find differences of strongly correlated features, such as those of a spectrum.
     """
     lasso, price = l1_start(problem), prior_price(problem.prior)
     if problem.empty().likelihood is problem.likelihood:
@@ -166,10 +164,9 @@ def l1_start(
 ) -> State:
     r"""Return the lasso solution at the level of the noise, independent of units.
 
-    Each weight is measured in standard errors, :math:`s_j = \sqrt{\phi_j^T R \phi_j}` at the empty
-    model, and penalised at a fixed fraction of :math:`\sqrt{2\log p}`. Standard errors and lasso are
-    alternated, beginning at the empty model (for a regression this is the scaled lasso). The lasso is
-    convex: ``begin`` only saves iterations.
+    Each weight is measured in standard errors and penalised at a fixed fraction of
+    :math:`\sqrt{2\log p}`. Standard errors and lasso are alternated, beginning at the empty model (for a
+    regression this is the scaled lasso). ``begin`` only saves iterations.
     """
     state = problem.empty()
     learns_noise = state.likelihood is not problem.likelihood

@@ -45,9 +45,8 @@ def more_evident(
 ) -> Solution:
     """Return the solution, or the one found without the charge for the search if its worth is larger.
 
-    The charge is paid in standard errors, one weight at a time: features that are worth their price
-    together are pruned where each alone is not. So models of every size are also searched for under the
-    prior of a single column (``free``), from the same start, and compared in nats.
+    The charge prunes features that are worth their price only together. So models of every size are
+    also searched for under the prior of a single column (``free``) and compared in nats.
     """
     kept = solution
     if solution.active.size:
@@ -84,8 +83,7 @@ def _by_size(
 def _worth(problem: Problem, columns: Index) -> float:
     """Return the log evidence of these columns, of one prior width, less the log number of such sets.
 
-    The maximum of the likelihood, by which models of one size may be compared, favours sets of columns
-    that separate the classes: their weights are infinite. The evidence integrates over the weights.
+    The maximum of the likelihood would favour sets of columns that separate the classes.
     """
     part, empty, w = problem.keep(columns), problem.empty(), np.zeros(columns.size)
     alpha = own_precisions(part, empty)

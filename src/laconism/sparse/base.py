@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,14 +29,27 @@ _MANY_KERNELS = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class SparseBayesBase(KernelModel):
     """The fit that classifier and regressor share; they add targets and predictions."""
 
-    prior: Any
-    expansion: int
-    penalize_intercept: bool
-    solver: Any
-    warm_start: bool
+    prior: Any = "jeffreys"
+    _: KW_ONLY
+    kernel: Any = None
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    expansion: int = 1
+    fit_intercept: bool = True
+    penalize_intercept: bool = False
+    solver: Any = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-8
+    rank_tol: Any = "auto"
+    max_rank: int = 1000
+    n_jobs: int | None = None
+    warm_start: bool = False
+    callbacks: Any = None
 
     def _own_rules(self) -> dict[str, tuple[bool, str]]:
         fits = is_count(self.expansion) and self.expansion <= 10

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
@@ -12,11 +13,12 @@ from .regressor import SparseBayesRegressor
 from .search import SparseBayesSearch
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SparseBayesClassifierCV(ClassifierMixin, ClassifierSearch, SparseBayesSearch):  # type: ignore[misc]
     r"""Sparse classifier with prior and kernel width chosen by cross-validation.
 
     Every candidate is a :class:`~laconism.SparseBayesClassifier` with the prior
-    :class:`~laconism.priors.GeneralizedGaussian` [GGIG]_. Its shape ``q`` ranges from best subset (near
+    :class:`~laconism.priors.GeneralizedGaussian`. Its shape ``q`` ranges from best subset (near
     0) over the lasso (1) to ridge (2); its scale is learnt by the evidence. Without a kernel the
     candidate with the best score is chosen. With a kernel they are compared from the sparsest on, and a
     denser one must raise the cross-validated log likelihood, summed over the rows, by log 5. The chosen
@@ -101,65 +103,15 @@ class SparseBayesClassifierCV(ClassifierMixin, ClassifierSearch, SparseBayesSear
     True
     >>> sorted(model.best_params_)
     ['gamma', 'prior__q', 'prior__scale']
-
-    References
-    ----------
-    .. [GGIG] G. Liu, J. Wu, S. Zhou, Probit classifiers with a generalized Gaussian scale mixture
-       prior, IJCAI 2013.
     """
 
     _estimator = SparseBayesClassifier
 
-    def __init__(
-        self,
-        shapes: Any = (0.1, 0.5, 1.0, 1.5, 2.0),
-        *,
-        scales: Any = "evidence",
-        kernel: Any = None,
-        gammas: Any = "auto",
-        degree: int = 3,
-        coef0: float = 1.0,
-        expansion: int = 1,
-        likelihood: Any = "probit",
-        fit_intercept: bool = True,
-        penalize_intercept: bool = False,
-        max_iter: int = 1000,
-        tol: float = 1e-8,
-        rank_tol: float | Literal["auto"] = "auto",
-        max_rank: int = 1000,
-        class_weight: Any = None,
-        cv: Any = None,
-        scoring: Any = None,
-        criterion: Literal["cv", "evidence"] = "cv",
-        one_standard_error: bool = False,
-        race: bool = True,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.shapes = shapes
-        self.scales = scales
-        self.kernel = kernel
-        self.gammas = gammas
-        self.degree = degree
-        self.coef0 = coef0
-        self.expansion = expansion
-        self.likelihood = likelihood
-        self.fit_intercept = fit_intercept
-        self.penalize_intercept = penalize_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.rank_tol = rank_tol
-        self.max_rank = max_rank
-        self.class_weight = class_weight
-        self.cv = cv
-        self.scoring = scoring
-        self.criterion = criterion
-        self.one_standard_error = one_standard_error
-        self.race = race
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
+    likelihood: Any = "probit"
+    class_weight: Any = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SparseBayesRegressorCV(RegressorMixin, RegressorSearch, SparseBayesSearch):  # type: ignore[misc]
     r"""Sparse regressor with prior and kernel width chosen by cross-validation.
 
@@ -195,49 +147,4 @@ class SparseBayesRegressorCV(RegressorMixin, RegressorSearch, SparseBayesSearch)
 
     _estimator = SparseBayesRegressor
 
-    def __init__(
-        self,
-        shapes: Any = (0.1, 0.5, 1.0, 1.5, 2.0),
-        *,
-        scales: Any = "evidence",
-        kernel: Any = None,
-        gammas: Any = "auto",
-        degree: int = 3,
-        coef0: float = 1.0,
-        expansion: int = 1,
-        likelihood: Any = "gaussian",
-        fit_intercept: bool = True,
-        penalize_intercept: bool = False,
-        max_iter: int = 1000,
-        tol: float = 1e-8,
-        rank_tol: float | Literal["auto"] = "auto",
-        max_rank: int = 1000,
-        cv: Any = None,
-        scoring: Any = None,
-        criterion: Literal["cv", "evidence"] = "cv",
-        one_standard_error: bool = False,
-        race: bool = True,
-        n_jobs: int | None = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.shapes = shapes
-        self.scales = scales
-        self.kernel = kernel
-        self.gammas = gammas
-        self.degree = degree
-        self.coef0 = coef0
-        self.expansion = expansion
-        self.likelihood = likelihood
-        self.fit_intercept = fit_intercept
-        self.penalize_intercept = penalize_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.rank_tol = rank_tol
-        self.max_rank = max_rank
-        self.cv = cv
-        self.scoring = scoring
-        self.criterion = criterion
-        self.one_standard_error = one_standard_error
-        self.race = race
-        self.n_jobs = n_jobs
-        self.callbacks = callbacks
+    likelihood: Any = "gaussian"

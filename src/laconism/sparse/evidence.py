@@ -14,14 +14,9 @@ from ..solvers.wide_labels import log_subsets
 
 
 def evidence_as_score(model: Any, fit_data: FitData, prepared: Any) -> RowScores:
-    """Return the log evidence per observation, as if it were the score of one row."""
-    value = log_evidence(model, fit_data, prepared) / float(fit_data.weight.sum())
-    return RowScores(np.array([[value]]), np.ones(1))
+    r"""Return Laplace's log evidence per observation, as if it were the score of one row.
 
-
-def log_evidence(model: Any, fit_data: FitData, prepared: Any) -> float:
-    r"""Return Laplace's log evidence of the kept columns, less the logarithm of the number of such sets.
-
+    With the logarithm of the number of sets of so many columns subtracted, it is
     :math:`\log p(y \mid w) + \sum_j\log p(w_j) + \tfrac k2\log 2\pi - \tfrac12\log|H| -
     \log\binom pk`, with :math:`H = \Phi^T R\Phi + V^{-1}` and the variances :math:`V` of the Gaussians
     that touch the prior at the weights. The constant of a flat intercept is omitted.
@@ -49,4 +44,4 @@ def log_evidence(model: Any, fit_data: FitData, prepared: Any) -> float:
         n_subsets = log_subsets(p, k) if k <= p else 0.0
         volume = 0.5 * (k * np.log(2 * np.pi) + np.sum(np.log(variance)) - solution.log_det)
         total += float(fit_data.weight @ log_p + prior.log_density(w) + volume - n_subsets)
-    return total
+    return RowScores(np.array([[total / float(fit_data.weight.sum())]]), np.ones(1))

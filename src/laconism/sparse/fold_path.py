@@ -46,7 +46,11 @@ class TryPath:
         if path[0].gamma is not None:
             template.set_params(gamma=path[0].gamma)
         held_in, held_out = _split(template, self.data, *fold)
-        model, fit_data, prepared = _prepare(template, held_in)
+        tol = max(template.tol, _TOL_NATS_PER_ROW)
+        model: Any = clone(template).set_params(warm_start=True, tol=tol)
+        # The design of the template's own prior, the lasso, is exact enough for denser ones.
+        fit_data = model._fit_data(*held_in)
+        prepared = prepare_design(model, fit_data)
         found: list[FoldResult | None] = [None] * len(path)
         last = max(place for place, candidate in enumerate(path) if candidate.runs)
         for place, candidate in enumerate(path[: last + 1]):
@@ -65,16 +69,6 @@ class TryPath:
             found[place] = FoldResult(scores, model.n_relevant_, fitted - began, now - fitted, scales)
             began = now
         return found
-
-
-def _prepare(template: Any, data: Data) -> tuple[Any, FitData, PreparedDesign]:
-    """Return a model that starts from its last solution, the validated rows and the design.
-
-    The design is that of the template's own prior, the lasso, and exact enough for denser ones.
-    """
-    model: Any = clone(template).set_params(warm_start=True, tol=max(template.tol, _TOL_NATS_PER_ROW))
-    fit_data = model._fit_data(*data)
-    return model, fit_data, prepare_design(model, fit_data)
 
 
 def _solve(

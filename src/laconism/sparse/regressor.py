@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 from ..model.predictions import GaussianPredictions
 from ..model.tasks import Values
 from .base import SparseBayesBase
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
     r"""Sparse Gaussian regression on features or kernels.
 
@@ -63,41 +65,4 @@ class SparseBayesRegressor(GaussianPredictions, SparseBayesBase):
 
     _task = Values()
 
-    def __init__(
-        self,
-        prior: Any = "jeffreys",
-        *,
-        kernel: Any = None,
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        expansion: int = 1,
-        likelihood: Any = "gaussian",
-        fit_intercept: bool = True,
-        penalize_intercept: bool = False,
-        solver: Any = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-8,
-        rank_tol: float | Literal["auto"] = "auto",
-        max_rank: int = 1000,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        callbacks: Any = None,
-    ) -> None:
-        self.prior = prior
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.expansion = expansion
-        self.likelihood = likelihood
-        self.fit_intercept = fit_intercept
-        self.penalize_intercept = penalize_intercept
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.rank_tol = rank_tol
-        self.max_rank = max_rank
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.callbacks = callbacks
+    likelihood: Any = "gaussian"

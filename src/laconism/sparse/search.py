@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -27,14 +28,31 @@ from .candidates import (
 from .fold_path import TryPath
 
 
+@dataclass(eq=False, repr=False)
 class SparseBayesSearch(CVSearch):
     """Choose among priors and widths."""
 
-    shapes: Any
-    scales: Any
-    kernel: Any
-    gammas: Any
-    criterion: Literal["cv", "evidence"]
+    shapes: Any = (0.1, 0.5, 1.0, 1.5, 2.0)
+    _: KW_ONLY
+    scales: Any = "evidence"
+    kernel: Any = None
+    gammas: Any = "auto"
+    degree: int = 3
+    coef0: float = 1.0
+    expansion: int = 1
+    fit_intercept: bool = True
+    penalize_intercept: bool = False
+    max_iter: int = 1000
+    tol: float = 1e-8
+    rank_tol: Any = "auto"
+    max_rank: int = 1000
+    cv: Any = None
+    scoring: Any = None
+    criterion: str = "cv"
+    one_standard_error: bool = False
+    race: bool = True
+    n_jobs: int | None = None
+    callbacks: Any = None
 
     _size_name = "relevant"
 
