@@ -103,10 +103,10 @@ def test_candidates_depend_on_the_shape_of_the_data(shape, candidates):
 
 def test_candidates_depend_on_the_settings():
     assert names(LaconicClassifier("poly"), (60, 40)) == ["poly kernel", *KERNELS[1:]]
-    assert names(LaconicClassifier(None), (60, 40)) == ["40 features", *SPARSE]
+    assert names(LaconicClassifier(None), (60, 40)) == [*SPARSE, "40 features"]
     assert names(LaconicClassifier(None), (300, 3)) == ["features"]
-    assert names(LaconicClassifier(None, max_kernels=5), (60, 40)) == ["5 features", *SPARSE]
-    assert names(LaconicClassifier(None, tolerance=0.1), (60, 40)) == ["40 features", *SPARSE]
+    assert names(LaconicClassifier(None, max_kernels=5), (60, 40)) == [*SPARSE, "5 features"]
+    assert names(LaconicClassifier(None, tolerance=0.1), (60, 40)) == [*SPARSE, "40 features"]
     assert names(LaconicClassifier(weigh_features=False), (300, 3)) == KERNELS[:2]
     assert names(LaconicClassifier(gamma=0.1), (60, 40)) == KERNELS
     regressors = {

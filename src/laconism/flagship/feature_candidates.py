@@ -46,17 +46,17 @@ class SparseFeatures:
 
 
 def feature_candidates(fits: Fits) -> list[Candidate]:
-    """Return the features themselves: few of a dense reference, more of them, and a sparse prior."""
+    """Return the features themselves: those of a sparse prior, then more of a dense reference."""
     settings, (n, p) = fits.settings, fits.rows.X.shape
     refit = can_refit_folds(n, p)
     if settings.any_kernel and (settings.gamma is not None or not refit or not is_on("features")):
         return []
     sparse = [SparseFeatures()] if is_wide(n, p) and is_on("sparse_features") else []
     if not refit:
-        return [DenseFeatures(), *sparse]
+        return [*sparse, DenseFeatures()]
     # A tolerance is the user's way to choose the size.
     sizes = fits.once(_sizes) if settings.tolerance is None else fits.once(_sizes)[-1:]
-    return [*(DenseFeatures(size) for size in sizes), *sparse]
+    return [*sparse, *(DenseFeatures(size) for size in sizes)]
 
 
 def _sizes(fits: Fits) -> list[int]:

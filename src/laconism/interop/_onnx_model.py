@@ -107,8 +107,10 @@ def _variance(posterior: GaussianPosterior, away: Tensor, further: np.ndarray[An
         return (projected * projected).sum() + float(posterior.spread)
     # The variance outside and inside the span of V, as sums of squares, which do not cancel.
     directions, left = posterior.directions
-    V = away.graph.constant(directions)
     away = away * np.asarray(posterior.prior_root, dtype=np.float64)
+    if not left.size:  # the data determine nothing
+        return (away * away).sum() + float(posterior.spread)
+    V = away.graph.constant(directions)
     along = away @ V
     rest, along = away - along @ away.graph.op("Transpose", V), along * left
     v: Tensor = (rest * rest).sum() + (along * along).sum() + float(posterior.spread)
