@@ -136,7 +136,9 @@ def test_the_chosen_model_is_the_end_of_the_path_on_all_rows(data):
     prepared = template._prepare(template._fit_data(X, y, None))
     grid = [Rates("auto", 2.0, rate) for rate in (2.0, 1.0, 0.3)]
     grid += [Rates("auto", 8.0, rate) for rate in (8.0, 1.0, 0.3)]
-    runners = [JCFOCandidate(rates, runs=rates.params == model.best_params_) for rates in grid]
+    runners = [JCFOCandidate(rates) for rates in grid]
+    for each in runners:
+        each.runs = each.params == model.best_params_
     ((_, (found,)),) = fit_candidates(template, prepared, runners)
     assert model.best_estimator_.objective_ == found.state.value
 

@@ -5,7 +5,6 @@ import pytest
 from sklearn.datasets import load_digits, load_wine
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
-from sklearn.svm import SVC
 
 from laconism import LaconicClassifier
 from laconism.model.multiclass import couple
@@ -60,12 +59,3 @@ def some_digits(seed=0):
     X, y = load_digits(return_X_y=True)
     alike = np.isin(y, [1, 3, 5, 8, 9])
     return train_test_split(X[alike], y[alike], train_size=200, random_state=seed, stratify=y[alike])
-
-
-@pytest.mark.slow
-def test_the_kernel_is_the_one_whose_answers_are_best_together():
-    """By itself each answer asks for kernels so wide that the digits are mixed up."""
-    X, X_test, y, y_test = some_digits()
-    model = LaconicClassifier().fit(X, y)
-    assert log_loss(y_test, model.predict_proba(X_test)) < 0.17  # was 0.21
-    assert 1 - model.score(X_test, y_test) < 1 - SVC().fit(X, y).score(X_test, y_test) + 0.02

@@ -167,7 +167,7 @@ def test_what_cannot_be_drawn_is_said_in_a_sentence(binary, monkeypatch):
     wide = np.column_stack([X, X[:, 0]])
     with pytest.raises(ValueError, match=r"exactly two features, got data of shape \(100, 3\)"):
         BoundaryDisplay.from_estimator(SparseBayesClassifier().fit(wide, y), wide, y)
-    with pytest.raises(ValueError, match=r"predict_proba, got SparseBayesRegressor"):
+    with pytest.raises(TypeError, match=r"predict_proba, got SparseBayesRegressor"):
         BoundaryDisplay.from_estimator(SparseBayesRegressor().fit(X, X[:, 0] + y), X, y)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "laconism\[plot\]"'):

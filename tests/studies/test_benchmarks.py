@@ -19,6 +19,7 @@ NAMES = [
     "grid",
     "ida",
     "jcfo",
+    "left_out",
     "mnist",
     "moons",
     "quality",

@@ -83,7 +83,8 @@ def check_candidate(candidate: Any, X: Array, y: Array, n_refits: int | None = N
     for row in np.linspace(0, n - 1, n_refits or n).astype(int):
         rest = np.delete(np.arange(n), row)
         refit = candidate.fit(candidate_fits(X[rest], y[rest], weight[rest]), None)
-        gains.append(score[row] - _predictive(refit, X[[row]], y[[row]])[0])
+        if refit is not None:  # without the row it may not apply
+            gains.append(score[row] - _predictive(refit, X[[row]], y[[row]])[0])
     better = float(np.mean(gains))
     chance = 3 * float(np.std(gains)) / np.sqrt(len(gains))
     excess = better - _SLACK_NATS_PER_ROW - chance
