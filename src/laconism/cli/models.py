@@ -185,7 +185,7 @@ def make_pipeline(plan: Plan, estimator: Any) -> Any:
 
 
 def check_size(estimator: Any, rows: int, columns: int, most: int = 100_000) -> None:
-    """Refuse a grid of features by rows with so many columns that it takes minutes and gigabytes."""
+    """Refuse a grid of features by rows that would take minutes and gigabytes."""
     if getattr(estimator, "basis", None) == "per_feature_rbf" and rows * columns > most:
         raise UserError(
             f"A grid of {columns:,} features by {rows:,} rows is too large: give --max-rows "

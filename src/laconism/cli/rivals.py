@@ -44,7 +44,7 @@ class Contender:
         return "features" if self.kind == "kernels" and hasattr(model, "coef_") else self.kind
 
     def kept(self, model: Any, rows: int) -> int:
-        """Return how many of these a model that was fitted to so many rows keeps."""
+        """Return how many of these a model keeps, given the number of rows it was fitted to."""
         if self.kind in ("nothing", "all rows"):
             return rows if self.kind == "all rows" else 0
         if self.ours:

@@ -1,4 +1,4 @@
-"""The candidates without kernels: some features of a dense reference, and sparse priors."""
+"""The candidates without kernels: features under a sparse prior, and some of a dense reference."""
 
 from __future__ import annotations
 

@@ -313,7 +313,7 @@ def _codes(labels: Any, classes: Any) -> Any:
 
 
 def _ranges(points: Array, margin: float, count: int) -> list[Array]:
-    """Return so many values of each feature, over its range and a margin on both sides."""
+    """Return evenly spaced values of each feature, over its range and a margin on both sides."""
     low, high = points.min(axis=0), points.max(axis=0)
     room = margin * np.where(high > low, high - low, 1.0)
     return [np.linspace(*ends, count) for ends in zip(low - room, high + room, strict=True)]

@@ -16,7 +16,7 @@ from ..solvers.wide_labels import log_subsets
 def evidence_as_score(model: Any, fit_data: FitData, prepared: Any) -> RowScores:
     r"""Return Laplace's log evidence per observation, as if it were the score of one row.
 
-    With the logarithm of the number of sets of so many columns subtracted, it is
+    With the logarithm of the number of sets of that size subtracted, it is
     :math:`\log p(y \mid w) + \sum_j\log p(w_j) + \tfrac k2\log 2\pi - \tfrac12\log|H| -
     \log\binom pk`, with :math:`H = \Phi^T R\Phi + V^{-1}` and the variances :math:`V` of the Gaussians
     that touch the prior at the weights. The constant of a flat intercept is omitted.
