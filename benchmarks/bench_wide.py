@@ -1,10 +1,17 @@
-"""A hundred rows: a million dense features, and liblinear's L1 at 20,000."""
+"""A hundred rows: a million dense features, and liblinear's L1 at 20,000.
+
+The flagship on gene sets and 20,000 features, beside ``LogisticRegressionCV``.
+"""
 
 import numpy as np
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from laconism import SparseBayesClassifier
+from laconism import LaconicClassifier, SparseBayesClassifier
 from laconism.priors import Laplace
 
+from ._development import PROBLEMS
 from ._harness import Bar, Cell, ratio
 from ._rivals import L1_LIBRARIES, beside, l1_as_sparse, scores
 
@@ -14,6 +21,13 @@ RELEVANT = 3
 WEIGHT = 3.0
 # Of the Laplace fit: large enough for a sparse model of a hundred rows.
 RATE = 5.0
+# Sets of the development suite whose features outnumber their rows, and a generated one.
+GENES = ("colon", "leukemia", "gravier", "srbct", "arcene")
+FLAGSHIP = {
+    "laconic": LaconicClassifier,
+    "logistic cv": lambda: make_pipeline(StandardScaler(), LogisticRegressionCV(max_iter=1000)),
+}
+MAX_TIME_RATIO = 3
 PRIORS = {"jeffreys": "jeffreys", "laplace": Laplace(rate=RATE)}
 
 
@@ -22,14 +36,23 @@ def cells(quick):
     million = [
         Cell("million", f"laconism {prior}", 100, million, options={"prior": prior}) for prior in PRIORS
     ]
-    return million + [
+    wide = [
         Cell("wide", method, 100, p, options={"prior": prior})
         for prior in PRIORS
         for method in beside(prior)
     ]
+    genes = [PROBLEMS[name] for name in (() if quick else GENES)]
+    shapes = [("flagship", 100, p), *((each.name, each.n, each.p) for each in genes)]
+    return million + wide + [Cell(name, method, n, q) for name, n, q in shapes for method in FLAGSHIP]
 
 
 def run(cell, watch):
+    if cell.method in FLAGSHIP:
+        sampled = cell.case == "flagship"
+        data = draw(cell.n, cell.p, cell.seeds[0]) if sampled else PROBLEMS[cell.case].make(cell.seeds[0])
+        model, row = watch(lambda: FLAGSHIP[cell.method]().fit(*data[:2]))
+        yield {**row, **scores(model, *data[2:]), "kept": getattr(model, "n_relevant_", data[0].shape[1])}
+        return
     X, y, X_test, y_test = draw(cell.n, cell.p, cell.seeds[0])
     model = SparseBayesClassifier(prior=PRIORS[cell.options["prior"]])
     extra = {}
@@ -63,4 +86,8 @@ def bars(rows):
             methods = (f"{library} as sparse as {prior}", f"laconism {prior}")
             speed = ratio(*(rows.median("seconds", case="wide", method=m) for m in methods))
             found.append(Bar(f"wide, {prior}: times faster than {library} L1", speed, ">=", bar, "x"))
+    for case in ("flagship", *GENES):
+        spent = (rows.median("cpu_seconds", case=case, method=method) for method in FLAGSHIP)
+        what = f"{case}: CPU time of the flagship, of LogisticRegressionCV's"
+        found.append(Bar(what, ratio(*spent), "<=", MAX_TIME_RATIO, "x"))
     return found

@@ -92,7 +92,8 @@ KERNELS = ["rbf kernel", "squashed features", "feature weights"]
         ((300, 3), KERNELS),
         ((60, 40), [*KERNELS, *SPARSE, "40 features"]),
         ((40, 60), [*SPARSE, "60 features", KERNELS[0]]),
-        ((40, 300), [*SPARSE, "64 features", "256 features", "300 features", KERNELS[0]]),
+        ((40, 300), [*SPARSE, "64 features", "300 features", KERNELS[0]]),
+        ((40, 600), [*SPARSE, "64 features", "256 features", "600 features", KERNELS[0]]),
         ((700, 300), KERNELS),
     ],
 )

@@ -122,6 +122,16 @@ class KernelFamily:
         searched = self.radial and self.gamma is None
         return replace(self, kernel="matern") if searched and self.kernel != "matern" else None
 
+    def rotated(self, X: Any, weight: Array) -> tuple[Self, Array] | None:
+        """Return family and rows in as many coordinates as there are rows, with the same distances.
+
+        There are none unless the rows have more features than that, and the family depends on distances.
+        """
+        if not self.radial or self.spread is not None or X.shape[1] <= X.shape[0]:
+            return None
+        Z = FeatureMap.of(np.asarray(X, dtype=np.float64), weight).columns(X)
+        return (replace(self, unit=np.ones(Z.shape[1])), Z) if Z.shape[1] else None
+
     @property
     def positive(self) -> bool:
         """Whether the kernels are positive semi-definite, as the covariance of a process must be."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -132,10 +132,22 @@ class HyperparameterSearch(ScoreGrid):
         score = evidence + float(problem.weight @ density)
         return FittedMode(mode.w, mode.b, mode.f, mode.likelihood, left_out, score)
 
+    @cached_property
+    def _coordinates(self) -> tuple[ReferenceFeatures, Any, Array]:
+        """Features, rows and feature weights; with equal weights in fewer coordinates where possible."""
+        family, X = self.features.family, self.rows.X
+        rotated = None
+        if family is not None and (self.theta == 1).all():
+            rotated = family.rotated(X, self.rows.weight)
+        if rotated is None:
+            return self.features, X, self.theta
+        family, X = rotated
+        return replace(self.features, family=family), X, np.ones(X.shape[1])
+
     def _problems_at(self, width: int) -> list[Problem]:
         if width not in self._problems:
-            columns = self.features.columns(self.rows.X, self.rows.weight, width, self.theta)
-            design = DenseDesign(columns)
+            features, X, theta = self._coordinates
+            design = DenseDesign(features.columns(X, self.rows.weight, width, theta))
             self._products[width] = row_products(design)
             self._problems[width] = self.rows.problems(design)
         return self._problems[width]

@@ -34,12 +34,14 @@ def can_refit_folds(n_rows: int, n_features: int) -> bool:
 
 
 def feature_sizes(n_features: int) -> list[int]:
-    """Return the numbers of features that are compared: few, four times as many, ..., and all."""
-    if n_features <= FEW_COLUMNS:
-        return [n_features]
-    steps = int(np.log(n_features / FEW_COLUMNS) / np.log(_SIZE_FACTOR))
-    sizes = FEW_COLUMNS * _SIZE_FACTOR ** np.arange(steps + 1)
-    return sorted({*sizes.tolist(), n_features})
+    """Return the numbers of features that are compared: few, four times as many, ..., and all.
+
+    More than half of the features differ little from all.
+    """
+    sizes = [min(FEW_COLUMNS, n_features)]
+    while 2 * _SIZE_FACTOR * sizes[-1] <= n_features:
+        sizes.append(_SIZE_FACTOR * sizes[-1])
+    return sorted({*sizes, n_features})
 
 
 def needs_moment_matching(likelihood: Likelihood, n_rows: int, n_features: int) -> bool:

@@ -133,6 +133,8 @@ class WideProjection:
 
     def _project(self, index: Index) -> tuple[Array, Array]:
         """Return the best weights on some columns, and the residual at the rows."""
+        if index.size == self.varying:
+            return self.penalty.weights[index], np.zeros_like(self.t)
         u, T = self.penalty.weights[index], self.T[:, index]
         rest = self.t - T @ u
         more = self._divide((rest @ T)[None, :], T, index)[0]

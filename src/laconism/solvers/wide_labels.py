@@ -23,6 +23,8 @@ from .refit_selected import drop_unpaid, drop_weakest
 _REPLACES = Rule(nats=math.log(5))
 # Variance of the latent in units of the noise of a row, between which its evidence is maximised.
 _SIGNAL_TO_NOISE = (0.1, 1000.0)
+# Accuracy of the logarithm of that variance; the evidence is flat at its maximum.
+_LOG_RATIO_TOLERANCE = 0.5
 
 
 def has_wide_labels(problem: Problem, solver: Solver) -> bool:
@@ -51,10 +53,15 @@ def more_evident(
     kept = solution
     if solution.active.size:
         kept = drop_unpaid(solution, problem.design.shape[1])[0]
-    rivals = _by_size(free, first, solver, max_iter=max_iter, tol=tol)
-    priced = [(_worth(problem, rival.active), rival) for rival in rivals]
-    most, best = max(priced, key=lambda pair: pair[0], default=(-math.inf, solution))
-    if not _REPLACES.prefers_total(most - _worth(problem, kept.active)):
+    most, best, worth = -math.inf, solution, None
+    for rival in _by_size(free, first, solver, max_iter=max_iter, tol=tol):
+        nats = _worth(problem, rival.active)
+        if np.array_equal(rival.active, kept.active):
+            worth = nats
+        if nats > most:
+            most, best = nats, rival
+    worth = _worth(problem, kept.active) if worth is None else worth
+    if not _REPLACES.prefers_total(most - worth):
         return solution
     here = replace(solution, active=best.active)
     return resume(here, best.problem, best.state, solver, max_iter=max_iter, tol=tol, callback=callback)
@@ -98,7 +105,7 @@ def _worth(problem: Problem, columns: Index) -> float:
         return -mode.objective
 
     low, high = (math.log(ratio) for ratio in _SIGNAL_TO_NOISE)
-    best = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 0.1})
+    best = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": _LOG_RATIO_TOLERANCE})
     return -float(best.fun) - log_subsets(problem.design.shape[1], columns.size)
 
 
