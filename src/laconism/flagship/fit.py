@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..judging.ablate import is_on
@@ -12,6 +13,7 @@ from .candidate import Fits
 from .candidates import candidates_for
 from .heavy_tails import has_heavy_tails
 from .kernel_candidates import fit_on_all_rows
+from .partitioned import fit_on_partitions
 from .rows import TrainingRows
 from .rules import FAMILY_RULE, KERNEL_PRICE_NATS_PER_ROW, TOLERANCE_NATS_PER_ROW
 from .tasks import projection_task
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from .._protocols import Index
     from ..judging.compare import Trial
     from ..model.tasks import FitData
+    from ..partitions.start import PartitionedRows
     from .candidate import FittedCandidate
     from .path import Path
     from .settings import Settings
@@ -42,10 +45,16 @@ class Published:
     note: str  # for status_
 
 
-def fit_laconic(settings: Settings, data: FitData, sparse_fit: SparseFit) -> Published:
+def fit_laconic(
+    settings: Settings,
+    data: FitData,
+    sparse_fit: SparseFit,
+    everything: PartitionedRows | None = None,
+) -> Published:
     """Merge duplicates, choose a candidate by its left-out log density, and project its references.
 
-    ``sparse_fit`` fits a problem under a sparse prior.
+    ``sparse_fit`` fits a problem under a sparse prior. If ``data`` is a sample, ``everything`` has all
+    rows, in partitions.
     """
     rows, kept = TrainingRows.of(data, projection_task(data), intercept=settings.fit_intercept)
     fits = Fits(rows.searched(), settings, sparse_fit)
@@ -56,8 +65,11 @@ def fit_laconic(settings: Settings, data: FitData, sparse_fit: SparseFit) -> Pub
         fits.rows.weight,
     )
     note = _TRY_STUDENT if not settings.any_noise and has_heavy_tails(winner) else ""
-    if fits.rows is not rows:
-        winner = fit_on_all_rows(winner, Fits(rows, settings, sparse_fit))
+    if fits.rows is not rows or everything is not None:
+        on_partitions = None
+        if everything is not None:
+            on_partitions = partial(fit_on_partitions, data=data, everything=everything)
+        winner = fit_on_all_rows(winner, Fits(rows, settings, sparse_fit), on_partitions)
     references = winner.fitted.references
     coupling = rows.task.couple(references, rows.targets, rows.weight)
     tolerance = settings.tolerance or TOLERANCE_NATS_PER_ROW

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._protocols import Array
 from ..judging.ablate import is_on
@@ -15,7 +15,10 @@ from .kernel_family import KernelFamily, ReferenceFeatures
 from .references import FittedReferences, fit_references
 from .rules import FAMILY_RULE
 from .score_grid import FIRST_POINT, RESTART_WIDTHS, GridPoint
-from .search import HyperparameterSearch
+from .search import Choice, HyperparameterSearch
+
+# Fits the winner to rows in partitions, given its refined hyper-parameters.
+OnPartitions: TypeAlias = Callable[[FittedCandidate, Choice, Fits], FittedCandidate]
 
 
 @dataclass(frozen=True)
@@ -131,10 +134,13 @@ def _references(fits: Fits, search: HyperparameterSearch, point: GridPoint) -> F
     return fit_references(choice, fits.rows, max_rank=settings.max_rank, n_jobs=settings.n_jobs)
 
 
-def fit_on_all_rows(winner: FittedCandidate, fits: Fits) -> FittedCandidate:
+def fit_on_all_rows(
+    winner: FittedCandidate, fits: Fits, everything: OnPartitions | None = None
+) -> FittedCandidate:
     """Return the winner among candidates on some rows, fitted to all rows.
 
     Its hyper-parameters are refined on more rows: the more rows, the narrower the best kernel.
+    ``everything`` fits rows in partitions, of which those of ``fits`` are a sample.
     """
     rows = replace(fits.rows, likelihood=winner.fitted.rows.likelihood)
     choice, more = winner.fitted.choice, rows.refined()
@@ -142,6 +148,8 @@ def fit_on_all_rows(winner: FittedCandidate, fits: Fits) -> FittedCandidate:
         search = HyperparameterSearch.of(choice.features, more).with_feature_weights(choice.theta)
         choice = search.choice(search.refine(winner.point))
     choice = choice._replace(latents=[None] * len(rows.targets))
+    if everything is not None:
+        return everything(winner, choice, replace(fits, rows=rows))
     settings = fits.settings
     fitted = fit_references(choice, rows, max_rank=settings.max_rank, n_jobs=settings.n_jobs)
     return FittedCandidate.of(winner.candidate, fitted, fitted.built.basis.n_columns)

@@ -11,6 +11,7 @@ from ..design import DenseDesign
 from ..likelihoods import Gaussian
 from ..linalg import Triangle, thin_qr
 from ..solvers import Problem
+from ..solvers.moments import constant_first
 
 # Columns, with constant and target, up to which the Gram matrix is formed as a whole.
 _MAX_GRAM_COLUMNS = 2_000
@@ -35,7 +36,7 @@ def qr_compress(problem: Problem) -> Problem:
         return problem
     triangle = _triangle(problem, gram)
     total = float(problem.weight.sum())
-    rows = _with_constant_first_column(triangle) * np.sqrt(h / total)
+    rows = constant_first(triangle) * np.sqrt(h / total)
     weight = np.full(h, total / h)
     few = DenseDesign.knowing(np.ascontiguousarray(rows[:, 1:-1]), weight, gram)
     return replace(problem, design=few, y=rows[:, -1].copy(), weight=weight)
@@ -58,12 +59,3 @@ def _triangle(problem: Problem, gram: Array) -> Array:
         return np.asarray(root.lower.T * length)
     rows = np.column_stack([ends[:, 0], design.matvec(np.eye(design.shape[1])), y])
     return thin_qr(np.sqrt(weight)[:, None] * rows)[1]
-
-
-def _with_constant_first_column(upper: Array) -> Array:
-    """Return the triangle reflected so that its first column, ``(c, 0, ..., 0)``, is constant."""
-    h = upper.shape[0]
-    normal = np.full(h, -abs(upper[0, 0]) / np.sqrt(h))
-    normal[0] += upper[0, 0]
-    normal *= np.sqrt(2) / np.linalg.norm(normal)
-    return np.asarray(upper - np.outer(normal, normal @ upper))

@@ -1,0 +1,129 @@
+"""The winner among candidates, fitted to rows in partitions: its posterior from sums over all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._protocols import Array, Index
+from ..basis import KernelBasis
+from ..laplace.mode import Mode
+from ..laplace.shared_precision import fit_shared
+from ..linalg import Ridge, Triangle, ridge
+from ..partitions.sums import Columns, Point
+from ..partitions.weigh import Weighed, weigh
+from ..posterior import GaussianPosterior
+from ..priors import Gaussian
+from .candidate import FittedCandidate
+from .reference import Reference
+from .reference_features import KernelMap
+from .references import FittedReferences, fit_references
+
+if TYPE_CHECKING:
+    from ..model.tasks import FitData
+    from ..partitions.start import PartitionedRows
+    from ..solvers import Problem
+    from .candidate import Fits
+    from .search import Choice
+
+# Newton's method ends with a step that is shorter than this, squared and in nats per row. The next one
+# would be its square.
+_STEP_NATS_PER_ROW = 1e-6
+
+
+@dataclass(frozen=True)
+class MappedColumns:
+    """The features of a reference as columns; all of them are used."""
+
+    feature_map: Any
+
+    def columns(self, X: Any) -> Array:
+        """Return the features of each row."""
+        return np.asarray(self.feature_map.columns(X))
+
+    def keep(self, active: Index) -> MappedColumns:
+        """Return the same columns."""
+        return self
+
+
+def _columns(feature_map: Any, width: int) -> tuple[Columns, Triangle | None]:
+    """Return the columns to sum and, if they are kernels, the root that makes features of them."""
+    centre = np.zeros(width)
+    if isinstance(feature_map, KernelMap) and feature_map.rotation is None:
+        basis = KernelBasis(feature_map.kernel, feature_map.rows, np.arange(width))
+        return Columns(basis, centre), feature_map.triangle
+    return Columns(MappedColumns(feature_map), centre), None
+
+
+def fit_on_partitions(
+    winner: FittedCandidate, choice: Choice, fits: Fits, data: FitData, everything: PartitionedRows
+) -> FittedCandidate:
+    """Return the winner with the posterior of all rows.
+
+    ``fits`` has the sample, whose rows give the inducing rows, the calibration and the projection.
+    """
+    settings = fits.settings
+    sampled = fit_references(choice, fits.rows, max_rank=settings.max_rank, n_jobs=settings.n_jobs)
+    references, intercept = sampled.references, fits.rows.intercept
+    feature_map, width = references[0].feature_map, sampled.problems[0].design.shape[1]
+    columns, root = _columns(feature_map, width)
+    setting = everything.setting(
+        data, columns, intercept=intercept, kernels=True, tol=_STEP_NATS_PER_ROW, root=root
+    )
+    points = [
+        Point(np.arange(width), each.posterior.mean, each.posterior.intercept, data.likelihood, k)
+        for k, each in enumerate(references)
+    ]
+    priors = [Gaussian(width=float(np.sqrt(each.weight_variance))) for each in references]
+    step = _labels_step if points[0].labels else partial(_values_step, choice.relative_precision)
+    found = weigh(setting, points, priors, [step] * len(points))
+    fitted = _with_posteriors(sampled, found, setting.encoding.level)
+    return FittedCandidate.of(winner.candidate, fitted, fitted.built.basis.n_columns)
+
+
+def _labels_step(problem: Problem, point: Point) -> tuple[Index, Array, float, Ridge]:
+    """Solve the quadratic of labels under one precision for all weights."""
+    variance = problem.variance(point.w)
+    found = ridge(problem.design, problem.weight, problem.y, variance, intercept=problem.intercept)
+    return np.arange(point.w.size), found.weights, found.intercept, found
+
+
+def _values_step(
+    relative_precision: float, problem: Problem, point: Point
+) -> tuple[Index, Array, float, Mode]:
+    """Fit the values, whose sums determine precision and noise."""
+    mode = fit_shared(problem, relative_precision)
+    return np.arange(mode.w.size), mode.w, mode.b, mode
+
+
+def _with_posteriors(
+    sampled: FittedReferences, found: Sequence[Weighed[Any]], level: float
+) -> FittedReferences:
+    """Return the references with the posteriors of all rows, and their latents at the sample."""
+    references = []
+    for reference, problem, each in zip(sampled.references, sampled.problems, found, strict=True):
+        answer, likelihood, variance = each.answer, reference.likelihood, reference.weight_variance
+        if isinstance(answer, Mode):
+            likelihood, variance = answer.likelihood, 1 / float(answer.alpha[0])
+            answer = answer.posterior
+        posterior = GaussianPosterior.from_ridge(answer)
+        posterior = replace(posterior, intercept=posterior.intercept + level)
+        moved = replace(reference, posterior=posterior, likelihood=likelihood, weight_variance=variance)
+        references.append(_at_sample(moved, problem))
+    return replace(sampled, references=references)
+
+
+def _at_sample(reference: Reference, problem: Problem) -> Reference:
+    r"""Return the reference with its latents at the rows of a sample, with and without each row.
+
+    Without a row, :math:`1/v_{-i} = 1/v_i - r_i` and :math:`m_{-i} = m_i - v_{-i}\ell'_i`.
+    """
+    Phi = problem.design.matvec(np.eye(problem.design.shape[1]))
+    m, v = reference.posterior.latent(Phi)
+    _, slope, curvature = reference.likelihood.evaluate(problem.y, m)
+    left_out_v = v / np.maximum(1 - v * curvature, 0.5)
+    return replace(reference, m=m, v=v, left_out_m=m - left_out_v * slope, left_out_v=left_out_v)
