@@ -32,8 +32,10 @@ LAYERS = [
     {"solvers", "laplace"},
     {"judging"},
     {"model"},
+    {"partitions"},
     {"sparse", "rvm", "jcfo"},
     {"flagship"},
+    {"dask"},
     {"inspection", "interop", "cli", "testing"},
     {"__init__", "__main__"},
 ]

@@ -178,6 +178,14 @@ class Triangle:
         condition = lapack.dpocon(root.lower, np.abs(matrix).sum(axis=0).max(), uplo="L")[0]
         return root if condition > np.sqrt(np.finfo(float).eps) else None
 
+    @property
+    def well_conditioned(self) -> bool:
+        """Whether a matrix keeps half of its digits if both of its sides are divided by the root."""
+        if not self.lower.size:
+            return True
+        reciprocal, _ = lapack.dtrcon(self.lower, uplo="L")
+        return bool(reciprocal > np.finfo(float).eps ** 0.25)
+
     def solve(self, b: Array) -> Array:
         """Return ``L^-1 b``."""
         return _forward(self.lower, b)

@@ -8,7 +8,10 @@ from typing import Any
 from .._component import is_count, is_name, is_positive
 from ..model.predictions import BinaryPredictions, GaussianPredictions
 from ..model.tasks import FitData, Labels, Values
+from ..partitions.local import sample_of
+from ..partitions.start import PartitionedRows
 from .fit import fit_laconic
+from .partitioned import SAMPLE_ROWS, has_many_rows
 from .path_model import PathModel
 from .settings import Settings
 from .sparse_prior import fit_sparse
@@ -35,8 +38,20 @@ class LaconicModel(PathModel):
 
     def _fit_rows(self, data: FitData) -> None:
         """Choose a candidate and publish its projection."""
-        began = time.perf_counter()
-        self._publish_fit(fit_laconic(Settings.of(self), data, fit_sparse), began)
+        everything = None
+        if has_many_rows(data) and not is_name(self.likelihood, "auto"):
+            data, everything, index = sample_of(data, SAMPLE_ROWS, self.n_jobs)
+            self._rows = self._rows[index]
+        fit_laconic_partitions(self, data, everything)
+
+
+def fit_laconic_partitions(model: Any, data: FitData, everything: PartitionedRows | None) -> None:
+    """Choose a candidate on some rows, fit it to all of them and publish its projection.
+
+    ``everything`` has all rows in partitions if ``data`` is a sample of them.
+    """
+    began = time.perf_counter()
+    model._publish_fit(fit_laconic(Settings.of(model), data, fit_sparse, everything), began)
 
 
 class LaconicClassifier(BinaryPredictions, LaconicModel):

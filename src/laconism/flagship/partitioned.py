@@ -13,6 +13,8 @@ from .._protocols import Array, Index
 from ..basis import KernelBasis
 from ..laplace.mode import Mode
 from ..laplace.shared_precision import fit_shared
+from ..likelihoods import Binary
+from ..likelihoods import Gaussian as GaussianNoise
 from ..linalg import Ridge, Triangle, ridge
 from ..partitions.sums import Columns, Point
 from ..partitions.weigh import Weighed, weigh
@@ -30,9 +32,18 @@ if TYPE_CHECKING:
     from .candidate import Fits
     from .search import Choice
 
+# Of more than twice as many rows, this many are sampled: for the candidates, the inducing rows, the
+# calibration and the projection. The posterior is that of all rows.
+SAMPLE_ROWS = 10_000
 # Newton's method ends with a step that is shorter than this, squared and in nats per row. The next one
 # would be its square.
 _STEP_NATS_PER_ROW = 1e-6
+
+
+def has_many_rows(data: FitData) -> bool:
+    """Whether the rows are summed in partitions: many, and with a likelihood that sums determine."""
+    summed = isinstance(data.likelihood, Binary | GaussianNoise)
+    return data.weight.size > 2 * SAMPLE_ROWS and summed
 
 
 @dataclass(frozen=True)
@@ -51,9 +62,13 @@ class MappedColumns:
 
 
 def _columns(feature_map: Any, width: int) -> tuple[Columns, Triangle | None]:
-    """Return the columns to sum and, if they are kernels, the root that makes features of them."""
+    """Return the columns to sum and, if these are kernels, the root that makes features of them.
+
+    Sums of kernels take half of the time, but need their root to be well conditioned.
+    """
     centre = np.zeros(width)
-    if isinstance(feature_map, KernelMap) and feature_map.rotation is None:
+    kernels = isinstance(feature_map, KernelMap) and feature_map.rotation is None
+    if kernels and feature_map.triangle.well_conditioned:
         basis = KernelBasis(feature_map.kernel, feature_map.rows, np.arange(width))
         return Columns(basis, centre), feature_map.triangle
     return Columns(MappedColumns(feature_map), centre), None

@@ -8,4 +8,7 @@ travel: nothing of the size of the data leaves its partition.
 - ``sample``: the stratified sample on which columns, kernel and prior are chosen.
 - ``sums``: the pass that sums what a least-squares problem needs, and that over all candidate columns.
 - ``weigh``: Newton's method on the kept columns, one pass for each step.
+- ``start``: from a model that was fitted to a sample to one fitted to all rows.
+- ``values``: the level and the noise of a regression.
+- ``local``: many rows in memory.
 """

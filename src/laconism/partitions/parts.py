@@ -104,16 +104,18 @@ class LocalPartitions(Partitions):
     def __init__(
         self, X: Any, y: Array, weight: Array, n_jobs: int | None = None, size: int = _ROWS_PER_PART
     ) -> None:
-        starts = range(0, X.shape[0], size)
-        self._parts = [Part(X[i : i + size], y[i : i + size], weight[i : i + size]) for i in starts]
+        self.starts = np.arange(0, X.shape[0], size)
+        self.parts = [
+            Part(X[i : i + size], y[i : i + size], weight[i : i + size]) for i in self.starts
+        ]
         self._n_threads = cpu_count() if n_jobs is None or n_jobs < 0 else n_jobs
-        super().__init__(len(self._parts))
+        super().__init__(len(self.parts))
 
     def _gather(self, function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
         with ThreadPoolExecutor(self._n_threads) as pool:
-            jobs = enumerate(self._parts)
+            jobs = enumerate(self.parts)
             return list(pool.map(lambda job: function(job[1], job[0], *arguments), jobs))
 
     def _total(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         with ThreadPoolExecutor(self._n_threads) as pool:
-            return reduce(add, pool.map(lambda part: function(part, *arguments), self._parts))
+            return reduce(add, pool.map(lambda part: function(part, *arguments), self.parts))

@@ -94,6 +94,7 @@ def weigh(
             objective = fit - _penalty(prior, point.w)
             if setting.ascends and k in reached and _fell(reached[k], point, objective):
                 ahead[k] = _halfway(reached[k][0], point)
+                found[k] = replace(found[k], point=ahead[k])
                 continue
             setting.partitions.annotate(objective, point.index.size, point.output)
             reached[k] = (point, objective)
