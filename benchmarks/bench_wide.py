@@ -49,9 +49,15 @@ def cells(quick):
 def run(cell, watch):
     if cell.method in FLAGSHIP:
         sampled = cell.case == "flagship"
-        data = draw(cell.n, cell.p, cell.seeds[0]) if sampled else PROBLEMS[cell.case].make(cell.seeds[0])
+        data = (
+            draw(cell.n, cell.p, cell.seeds[0]) if sampled else PROBLEMS[cell.case].make(cell.seeds[0])
+        )
         model, row = watch(lambda: FLAGSHIP[cell.method]().fit(*data[:2]))
-        yield {**row, **scores(model, *data[2:]), "kept": getattr(model, "n_relevant_", data[0].shape[1])}
+        yield {
+            **row,
+            **scores(model, *data[2:]),
+            "kept": getattr(model, "n_relevant_", data[0].shape[1]),
+        }
         return
     X, y, X_test, y_test = draw(cell.n, cell.p, cell.seeds[0])
     model = SparseBayesClassifier(prior=PRIORS[cell.options["prior"]])

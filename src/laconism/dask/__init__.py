@@ -11,6 +11,11 @@ partitions. ``to_local()`` returns the ordinary estimator.
 - ``frames``: dataframes as matrices, categories as columns of zeros and ones.
 """
 
+try:
+    import distributed as _distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError('laconism.dask needs the package dask: pip install "laconism[dask]".') from error
+
 from .estimators import (
     DaskLaconicClassifier,
     DaskLaconicRegressor,

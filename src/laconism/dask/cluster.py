@@ -11,10 +11,6 @@ from distributed import Client, default_client, wait
 
 from ..partitions.parts import Part, Partitions, Pass, add
 
-# Results that one task adds up.
-_FAN_IN = 8
-# Seconds between two looks at the cluster while a pass runs.
-_POLL_SECONDS = 2.0
 # Seconds that a pass waits for a worker if there is none.
 _MAX_SECONDS_WITHOUT_WORKERS = 60.0
 # Partitions stay in the memory of the workers if they take at most this fraction of it.
@@ -57,9 +53,9 @@ class DaskPartitions(Partitions):
     def _total(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         shared, call = delayed(tuple(arguments), traverse=False), delayed(_call, pure=False)
         level = [call(function, part, shared) for part in self._parts]
-        join = delayed(_add_all, pure=False)
+        join, fan_in = delayed(_add_all, pure=False), 8
         while len(level) > 1:  # the same tree whatever worker does what
-            level = [join(level[i : i + _FAN_IN]) for i in range(0, len(level), _FAN_IN)]
+            level = [join(level[i : i + fan_in]) for i in range(0, len(level), fan_in)]
         return self._results(level)[0]
 
     def _results(self, tasks: Sequence[Any]) -> list[Any]:
@@ -83,12 +79,12 @@ class DaskPartitions(Partitions):
                 )
         return list(self.client.gather(futures))
 
-    def _wait(self, futures: Sequence[Any]) -> None:
+    def _wait(self, futures: Sequence[Any], poll_seconds: float = 2.0) -> None:
         """Wait until all are done, as long as there is a worker to do them."""
         alone_since: float | None = None
         while True:
             try:
-                wait(futures, timeout=_POLL_SECONDS)
+                wait(futures, timeout=poll_seconds)
                 return
             except TimeoutError:
                 pass

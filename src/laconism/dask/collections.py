@@ -9,7 +9,6 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 from dask import delayed
-from scipy.sparse import issparse
 
 from ..partitions.parts import Part
 from .frames import FrameEncoder
@@ -43,7 +42,9 @@ def as_parts(X: Any, y: Any, sample_weight: Any = None) -> Collections:
                 f"from one dataframe, or compute their chunk sizes."
             )
     make = delayed(make_part)
-    return Collections([make(*each, encoder) for each in zip(rows, targets, weights, strict=True)], encoder)
+    return Collections(
+        [make(*each, encoder) for each in zip(rows, targets, weights, strict=True)], encoder
+    )
 
 
 def _whole_rows(X: Any) -> Any:
@@ -88,7 +89,7 @@ def make_part(X: Any, y: Any, weight: Any, encoder: FrameEncoder | None) -> Part
     """Return one partition as arrays."""
     if encoder is not None:
         X = encoder.encode(X)
-    elif issparse(X):
+    elif hasattr(X, "tocsr"):
         X = X.tocsr()
     else:
         X = np.asarray(X)

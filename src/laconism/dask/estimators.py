@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..flagship import LaconicClassifier, LaconicRegressor
 from ..flagship.estimators import fit_laconic_partitions
-from ..flagship.partitioned import SAMPLE_ROWS
+from ..flagship.many_rows import SAMPLE_ROWS
 from ..rvm import RVMClassifier, RVMRegressor
 from ..rvm.partitioned import fit_rvm_partitions
 from ..sparse import SparseBayesClassifier, SparseBayesRegressor
@@ -134,6 +134,16 @@ class DaskSparseBayesClassifier(_DaskClassifier):
         The fitted local estimator, whose attributes are also those of this one.
     history_ : list of Pass
         Every pass over the partitions: its kind, bytes and seconds.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from laconism.dask import DaskSparseBayesClassifier
+    >>> client = Client(processes=False, dashboard_address=None)  # doctest: +SKIP
+    >>> X = da.random.normal(size=(100_000, 5), chunks=(10_000, 5))  # doctest: +SKIP
+    >>> model = DaskSparseBayesClassifier().fit(X, X[:, 0] > 0)  # doctest: +SKIP
+    >>> model.predict(X).compute()  # doctest: +SKIP
     """
 
     _twin = SparseBayesClassifier
@@ -159,6 +169,16 @@ class DaskSparseBayesRegressor(_DaskRegressor):
         The fitted local estimator, whose attributes are also those of this one.
     history_ : list of Pass
         Every pass over the partitions: its kind, bytes and seconds.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from laconism.dask import DaskSparseBayesRegressor
+    >>> client = Client(processes=False, dashboard_address=None)  # doctest: +SKIP
+    >>> X = da.random.normal(size=(100_000, 5), chunks=(10_000, 5))  # doctest: +SKIP
+    >>> model = DaskSparseBayesRegressor().fit(X, X[:, 0])  # doctest: +SKIP
+    >>> model.predict(X).compute()  # doctest: +SKIP
     """
 
     _twin = SparseBayesRegressor
@@ -184,6 +204,16 @@ class DaskRVMClassifier(_DaskClassifier):
         The fitted local estimator, whose attributes are also those of this one.
     history_ : list of Pass
         Every pass over the partitions: its kind, bytes and seconds.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from laconism.dask import DaskRVMClassifier
+    >>> client = Client(processes=False, dashboard_address=None)  # doctest: +SKIP
+    >>> X = da.random.normal(size=(100_000, 5), chunks=(10_000, 5))  # doctest: +SKIP
+    >>> model = DaskRVMClassifier().fit(X, X[:, 0] > 0)  # doctest: +SKIP
+    >>> model.predict(X).compute()  # doctest: +SKIP
     """
 
     _twin = RVMClassifier
@@ -207,6 +237,16 @@ class DaskRVMRegressor(_DaskRegressor):
         The fitted local estimator, whose attributes are also those of this one.
     history_ : list of Pass
         Every pass over the partitions: its kind, bytes and seconds.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from laconism.dask import DaskRVMRegressor
+    >>> client = Client(processes=False, dashboard_address=None)  # doctest: +SKIP
+    >>> X = da.random.normal(size=(100_000, 5), chunks=(10_000, 5))  # doctest: +SKIP
+    >>> model = DaskRVMRegressor().fit(X, X[:, 0])  # doctest: +SKIP
+    >>> model.predict(X).compute()  # doctest: +SKIP
     """
 
     _twin = RVMRegressor
@@ -235,6 +275,16 @@ class DaskLaconicClassifier(_DaskClassifier):
         The fitted local estimator, whose attributes are also those of this one.
     history_ : list of Pass
         Every pass over the partitions: its kind, bytes and seconds.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from laconism.dask import DaskLaconicClassifier
+    >>> client = Client(processes=False, dashboard_address=None)  # doctest: +SKIP
+    >>> X = da.random.normal(size=(100_000, 5), chunks=(10_000, 5))  # doctest: +SKIP
+    >>> model = DaskLaconicClassifier().fit(X, X[:, 0] > 0)  # doctest: +SKIP
+    >>> model.predict(X).compute()  # doctest: +SKIP
     """
 
     _twin = LaconicClassifier
@@ -258,6 +308,16 @@ class DaskLaconicRegressor(_DaskRegressor):
         The fitted local estimator, whose attributes are also those of this one.
     history_ : list of Pass
         Every pass over the partitions: its kind, bytes and seconds.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from laconism.dask import DaskLaconicRegressor
+    >>> client = Client(processes=False, dashboard_address=None)  # doctest: +SKIP
+    >>> X = da.random.normal(size=(100_000, 5), chunks=(10_000, 5))  # doctest: +SKIP
+    >>> model = DaskLaconicRegressor().fit(X, X[:, 0])  # doctest: +SKIP
+    >>> model.predict(X).compute()  # doctest: +SKIP
     """
 
     _twin = LaconicRegressor

@@ -27,8 +27,8 @@ class FrameEncoder:
             if isinstance(dtype, pd.CategoricalDtype):
                 if not getattr(frame[name].cat, "known", True):
                     raise ValueError(
-                        f"Column {name!r} has unknown categories; call X.categorize() first, which finds "
-                        f"them in one pass."
+                        f"Column {name!r} has unknown categories; call X.categorize() first, which "
+                        f"finds them in one pass."
                     )
                 categories[name] = tuple(frame[name].cat.categories)
             elif dtype.kind not in "biuf" and not pd.api.types.is_numeric_dtype(dtype):

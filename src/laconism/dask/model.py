@@ -200,7 +200,8 @@ def _fit_local(
         sent = max(each.bytes for each in partitions.passes)
         note = (
             f" {len(partitions.passes)} passes over {partitions.n_parts} partitions of "
-            f"{rows.description.rows} rows, at most {sent} bytes a pass; columns from {sample.y.size} rows."
+            f"{rows.description.rows} rows, at most {sent} bytes a pass; columns from "
+            f"{sample.y.size} rows."
         )
         local.status_ = type(local.status_)(
             local.status_.converged, local.status_.message + note, local.status_.stopped

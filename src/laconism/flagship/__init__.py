@@ -14,7 +14,8 @@ these steps:
       ``reference_features`` (its feature maps); ``features`` does so on the features themselves, and
       ``sparse_features`` under a sparse prior (``sparse_prior``); ``wide`` says when rows are few.
 
-3. ``fit`` takes a later candidate only if it is clearly better (``rules``).
+3. ``fit`` takes a later candidate only if it is clearly better (``rules``). Of many rows this is done
+   on a sample (``many_rows``), and the posterior of the winner is that of all rows (``partitioned``).
 4. ``build_path`` projects the winner onto every number of columns: ``projection`` chooses columns and
    projects posteriors, ``wide_projection`` does so for many features, ``prior_variance`` adds variance
    far from the kernels, and ``path`` holds the models.

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._component import is_count, is_name, is_positive
 from ..model.predictions import BinaryPredictions, GaussianPredictions
 from ..model.tasks import FitData, Labels, Values
-from ..partitions.local import sample_of
-from ..partitions.start import PartitionedRows
 from .fit import fit_laconic
-from .partitioned import SAMPLE_ROWS, has_many_rows
+from .many_rows import sample_if_many
+from .partitioned import AllRows
 from .path_model import PathModel
 from .settings import Settings
 from .sparse_prior import fit_sparse
 from .tasks import REFERENCE_NOISES
+
+if TYPE_CHECKING:
+    from ..partitions.start import PartitionedRows
 
 
 class LaconicModel(PathModel):
@@ -38,11 +40,7 @@ class LaconicModel(PathModel):
 
     def _fit_rows(self, data: FitData) -> None:
         """Choose a candidate and publish its projection."""
-        everything = None
-        if has_many_rows(data) and not is_name(self.likelihood, "auto"):
-            data, everything, index = sample_of(data, SAMPLE_ROWS, self.n_jobs)
-            self._rows = self._rows[index]
-        fit_laconic_partitions(self, data, everything)
+        fit_laconic_partitions(self, *sample_if_many(self, data))
 
 
 def fit_laconic_partitions(model: Any, data: FitData, everything: PartitionedRows | None) -> None:
@@ -51,7 +49,8 @@ def fit_laconic_partitions(model: Any, data: FitData, everything: PartitionedRow
     ``everything`` has all rows in partitions if ``data`` is a sample of them.
     """
     began = time.perf_counter()
-    model._publish_fit(fit_laconic(Settings.of(model), data, fit_sparse, everything), began)
+    rows = None if everything is None else AllRows(everything, data)
+    model._publish_fit(fit_laconic(Settings.of(model), data, fit_sparse, rows), began)
 
 
 class LaconicClassifier(BinaryPredictions, LaconicModel):

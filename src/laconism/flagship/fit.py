@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ..judging.ablate import is_on
@@ -13,7 +12,6 @@ from .candidate import Fits
 from .candidates import candidates_for
 from .heavy_tails import has_heavy_tails
 from .kernel_candidates import fit_on_all_rows
-from .partitioned import fit_on_partitions
 from .rows import TrainingRows
 from .rules import FAMILY_RULE, KERNEL_PRICE_NATS_PER_ROW, TOLERANCE_NATS_PER_ROW
 from .tasks import projection_task
@@ -22,8 +20,8 @@ if TYPE_CHECKING:
     from .._protocols import Index
     from ..judging.compare import Trial
     from ..model.tasks import FitData
-    from ..partitions.start import PartitionedRows
     from .candidate import FittedCandidate
+    from .partitioned import AllRows
     from .path import Path
     from .settings import Settings
     from .sparse_features import SparseFit
@@ -49,7 +47,7 @@ def fit_laconic(
     settings: Settings,
     data: FitData,
     sparse_fit: SparseFit,
-    everything: PartitionedRows | None = None,
+    everything: AllRows | None = None,
 ) -> Published:
     """Merge duplicates, choose a candidate by its left-out log density, and project its references.
 
@@ -66,10 +64,7 @@ def fit_laconic(
     )
     note = _TRY_STUDENT if not settings.any_noise and has_heavy_tails(winner) else ""
     if fits.rows is not rows or everything is not None:
-        on_partitions = None
-        if everything is not None:
-            on_partitions = partial(fit_on_partitions, data=data, everything=everything)
-        winner = fit_on_all_rows(winner, Fits(rows, settings, sparse_fit), on_partitions)
+        winner = fit_on_all_rows(winner, Fits(rows, settings, sparse_fit), everything)
     references = winner.fitted.references
     coupling = rows.task.couple(references, rows.targets, rows.weight)
     tolerance = settings.tolerance or TOLERANCE_NATS_PER_ROW

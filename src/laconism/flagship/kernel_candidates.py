@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from .._protocols import Array
 from ..judging.ablate import is_on
 from ..likelihoods import Binary
 from .candidate import Candidate, Fits, FittedCandidate
@@ -15,10 +14,11 @@ from .kernel_family import KernelFamily, ReferenceFeatures
 from .references import FittedReferences, fit_references
 from .rules import FAMILY_RULE
 from .score_grid import FIRST_POINT, RESTART_WIDTHS, GridPoint
-from .search import Choice, HyperparameterSearch
+from .search import HyperparameterSearch
 
-# Fits the winner to rows in partitions, given its refined hyper-parameters.
-OnPartitions: TypeAlias = Callable[[FittedCandidate, Choice, Fits], FittedCandidate]
+if TYPE_CHECKING:
+    from .._protocols import Array
+    from .partitioned import AllRows
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,12 @@ def _references(fits: Fits, search: HyperparameterSearch, point: GridPoint) -> F
 
 
 def fit_on_all_rows(
-    winner: FittedCandidate, fits: Fits, everything: OnPartitions | None = None
+    winner: FittedCandidate, fits: Fits, everything: AllRows | None = None
 ) -> FittedCandidate:
     """Return the winner among candidates on some rows, fitted to all rows.
 
     Its hyper-parameters are refined on more rows: the more rows, the narrower the best kernel.
-    ``everything`` fits rows in partitions, of which those of ``fits`` are a sample.
+    ``everything`` has all rows in partitions, if those of ``fits`` are a sample.
     """
     rows = replace(fits.rows, likelihood=winner.fitted.rows.likelihood)
     choice, more = winner.fitted.choice, rows.refined()
@@ -148,8 +148,9 @@ def fit_on_all_rows(
         search = HyperparameterSearch.of(choice.features, more).with_feature_weights(choice.theta)
         choice = search.choice(search.refine(winner.point))
     choice = choice._replace(latents=[None] * len(rows.targets))
-    if everything is not None:
-        return everything(winner, choice, replace(fits, rows=rows))
     settings = fits.settings
-    fitted = fit_references(choice, rows, max_rank=settings.max_rank, n_jobs=settings.n_jobs)
+    if everything is None:
+        fitted = fit_references(choice, rows, max_rank=settings.max_rank, n_jobs=settings.n_jobs)
+    else:
+        fitted = everything.fit(choice, replace(fits, rows=rows))
     return FittedCandidate.of(winner.candidate, fitted, fitted.built.basis.n_columns)

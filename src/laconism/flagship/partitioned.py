@@ -9,41 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._protocols import Array, Index
 from ..basis import KernelBasis
 from ..laplace.mode import Mode
 from ..laplace.shared_precision import fit_shared
-from ..likelihoods import Binary
-from ..likelihoods import Gaussian as GaussianNoise
-from ..linalg import Ridge, Triangle, ridge
+from ..linalg import ridge
 from ..partitions.sums import Columns, Point
-from ..partitions.weigh import Weighed, weigh
+from ..partitions.weigh import weigh
 from ..posterior import GaussianPosterior
 from ..priors import Gaussian
-from .candidate import FittedCandidate
-from .reference import Reference
 from .reference_features import KernelMap
-from .references import FittedReferences, fit_references
+from .references import fit_references
 
 if TYPE_CHECKING:
+    from .._protocols import Array, Index
+    from ..linalg import Ridge, Triangle
     from ..model.tasks import FitData
     from ..partitions.start import PartitionedRows
+    from ..partitions.weigh import Weighed
     from ..solvers import Problem
     from .candidate import Fits
+    from .reference import Reference
+    from .references import FittedReferences
     from .search import Choice
 
-# Of more than twice as many rows, this many are sampled: for the candidates, the inducing rows, the
-# calibration and the projection. The posterior is that of all rows.
-SAMPLE_ROWS = 10_000
 # Newton's method ends with a step that is shorter than this, squared and in nats per row. The next one
 # would be its square.
 _STEP_NATS_PER_ROW = 1e-6
-
-
-def has_many_rows(data: FitData) -> bool:
-    """Whether the rows are summed in partitions: many, and with a likelihood that sums determine."""
-    summed = isinstance(data.likelihood, Binary | GaussianNoise)
-    return data.weight.size > 2 * SAMPLE_ROWS and summed
 
 
 @dataclass(frozen=True)
@@ -74,30 +65,38 @@ def _columns(feature_map: Any, width: int) -> tuple[Columns, Triangle | None]:
     return Columns(MappedColumns(feature_map), centre), None
 
 
-def fit_on_partitions(
-    winner: FittedCandidate, choice: Choice, fits: Fits, data: FitData, everything: PartitionedRows
-) -> FittedCandidate:
-    """Return the winner with the posterior of all rows.
+@dataclass(frozen=True)
+class AllRows:
+    """All rows in partitions, and the sample of them as it was given."""
 
-    ``fits`` has the sample, whose rows give the inducing rows, the calibration and the projection.
-    """
-    settings = fits.settings
-    sampled = fit_references(choice, fits.rows, max_rank=settings.max_rank, n_jobs=settings.n_jobs)
-    references, intercept = sampled.references, fits.rows.intercept
-    feature_map, width = references[0].feature_map, sampled.problems[0].design.shape[1]
-    columns, root = _columns(feature_map, width)
-    setting = everything.setting(
-        data, columns, intercept=intercept, kernels=True, tol=_STEP_NATS_PER_ROW, root=root
-    )
-    points = [
-        Point(np.arange(width), each.posterior.mean, each.posterior.intercept, data.likelihood, k)
-        for k, each in enumerate(references)
-    ]
-    priors = [Gaussian(width=float(np.sqrt(each.weight_variance))) for each in references]
-    step = _labels_step if points[0].labels else partial(_values_step, choice.relative_precision)
-    found = weigh(setting, points, priors, [step] * len(points))
-    fitted = _with_posteriors(sampled, found, setting.encoding.level)
-    return FittedCandidate.of(winner.candidate, fitted, fitted.built.basis.n_columns)
+    partitions: PartitionedRows
+    sample: FitData
+
+    def fit(self, choice: Choice, fits: Fits) -> FittedReferences:
+        """Return the references of a choice with the posterior of all rows.
+
+        ``fits`` has the sample, whose rows give the inducing rows, the calibration and the projection.
+        """
+        settings, data = fits.settings, self.sample
+        sampled = fit_references(choice, fits.rows, max_rank=settings.max_rank, n_jobs=settings.n_jobs)
+        references, width = sampled.references, sampled.problems[0].design.shape[1]
+        columns, root = _columns(references[0].feature_map, width)
+        setting = self.partitions.setting(
+            data,
+            columns,
+            intercept=fits.rows.intercept,
+            kernels=True,
+            tol=_STEP_NATS_PER_ROW,
+            root=root,
+        )
+        points = [
+            Point(np.arange(width), each.posterior.mean, each.posterior.intercept, data.likelihood, k)
+            for k, each in enumerate(references)
+        ]
+        priors = [Gaussian(width=float(np.sqrt(each.weight_variance))) for each in references]
+        step = _labels_step if points[0].labels else partial(_values_step, choice.relative_precision)
+        found = weigh(setting, points, priors, [step] * len(points))
+        return _with_posteriors(sampled, found, setting.encoding.level)
 
 
 def _labels_step(problem: Problem, point: Point) -> tuple[Index, Array, float, Ridge]:

@@ -10,7 +10,6 @@ from .._protocols import Index
 from ..design import DenseDesign
 from ..laplace.mode import Mode, find_mode
 from ..likelihoods import Binary
-from ..model.callbacks import Reporter
 from ..model.fit_output import fit_output
 from ..priors import Jeffreys
 from ..solvers import Problem, choose_solver
@@ -32,7 +31,6 @@ def fit_sparse(problem: Problem) -> tuple[Index, Mode]:
         prior,
         max_iter=_MAX_ITERATIONS,
         tol=_TOLERANCE,
-        report=Reporter((), 0, None, None),
         always_intercept=problem.intercept,
     )
     w, b = fit.posterior.mean, fit.posterior.intercept

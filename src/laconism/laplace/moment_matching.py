@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -11,7 +11,9 @@ from .._protocols import Array
 from ..likelihoods import Binary
 from ..linalg import RELATIVE_JITTER, remainder
 from ..solvers.problem import floor_curvature
-from .mode import Mode, Solve
+
+if TYPE_CHECKING:
+    from .mode import Mode, Solve
 
 
 def match_moments(

@@ -22,6 +22,7 @@ except ImportError:  # scikit-learn before 1.9
 
 
 __all__ = [
+    "SILENT",
     "CallbackSupportMixin",
     "Reporter",
     "begin_reports",
@@ -78,6 +79,9 @@ class Reporter:
             told = {"record": record}
             stop |= bool(iteration.call_on_fit_task_end(estimator=self.estimator, metadata=told))
         return stop
+
+
+SILENT = Reporter((), 0, None, None)  # calls nothing
 
 
 def begin_reports(estimator: Any, n_outputs: int) -> tuple[list[Reporter], Callable[[], object]]:

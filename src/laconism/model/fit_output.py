@@ -10,7 +10,7 @@ from ..solvers import EM, Problem, Solver
 from ..solvers.intercept import drop_needless_intercept
 from ..solvers.learnt_scale import Start
 from ..solvers.selection import select_columns
-from .callbacks import Reporter
+from .callbacks import SILENT, Reporter
 from .noise_search import learns_noise, retry_with_more_noise
 from .output import Fit, Search, laplace_fit, reported
 
@@ -23,7 +23,7 @@ def fit_output(
     *,
     max_iter: int,
     tol: float,
-    report: Reporter,
+    report: Reporter = SILENT,
     always_intercept: bool,
     may_drop_intercept: bool = False,
 ) -> Fit:

@@ -16,6 +16,8 @@ from .parts import Part, Partitions
 
 # A partition with more labels than this has values, not classes.
 _MAX_CLASSES = 1_000
+# Classes, counts and weights of a partition of values.
+_NOTHING = (np.zeros(0), np.zeros(0), np.zeros(0))
 
 
 class PartDescription(NamedTuple):
@@ -25,9 +27,9 @@ class PartDescription(NamedTuple):
     n_features: int
     bytes: int
     weight: float
-    classes: Array
-    counts: Array  # rows of each class
-    weight_of: Array  # weight of each class
+    classes: Any
+    counts: Any  # rows of each class
+    weight_of: Any  # weight of each class
     problem: str | None = None
 
 
@@ -35,7 +37,7 @@ class PartDescription(NamedTuple):
 class Encoding:
     """How targets become numbers: the labels -1, +1 of an output, or values less a level."""
 
-    classes: Array | None
+    classes: Any  # None for values
     class_weight: Array | None = None  # a factor for each class
     level: float = 0.0
 
@@ -64,7 +66,7 @@ class Description:
 
     parts: Sequence[PartDescription]
     encoding: Encoding
-    counts: Array  # rows of each class, or of all
+    counts: Any  # rows of each class, or of all
 
     @property
     def rows(self) -> int:
@@ -79,10 +81,8 @@ class Description:
             return sum(part.weight for part in self.parts)
         return sum(float(part.weight_of @ factors[self._codes(part)]) for part in self.parts)
 
-    def _codes(self, part: PartDescription) -> Array:
-        classes = self.encoding.classes
-        assert classes is not None
-        return np.searchsorted(classes, part.classes)
+    def _codes(self, part: PartDescription) -> Any:
+        return np.searchsorted(self.encoding.classes, part.classes)
 
     @property
     def bytes(self) -> int:
@@ -119,7 +119,7 @@ def describe(partitions: Partitions, *, classifies: bool, class_weight: Any = No
     return Description(parts, Encoding(classes, _factors(class_weight, classes, counts)), counts)
 
 
-def _factors(class_weight: Any, classes: Array, counts: Array) -> Array | None:
+def _factors(class_weight: Any, classes: Any, counts: Any) -> Array | None:
     """Return the weight of each class, as scikit-learn defines them for all rows together."""
     if class_weight is None:
         return None
@@ -132,7 +132,9 @@ def _factors(class_weight: Any, classes: Array, counts: Array) -> Array | None:
 def describe_part(part: Part, number: int, classifies: bool) -> PartDescription:
     """Return what one partition holds."""
     X, y, weight = part
-    none: Array = np.zeros(0)
+    values: Any = getattr(X, "data", X) if issparse(X) else X
+    size = values.nbytes + getattr(X, "indices", values[:0]).nbytes
+    n, p = X.shape if X.ndim == 2 else (X.shape[0], 0)
     if X.ndim != 2:
         return _unusable(part, f"X must have two dimensions, got {X.ndim}.")
     if X.dtype.kind not in "biuf":
@@ -140,8 +142,6 @@ def describe_part(part: Part, number: int, classifies: bool) -> PartDescription:
     if not X.shape[0] == y.shape[0] == weight.shape[0]:
         lengths = f"{X.shape[0]} rows, {y.shape[0]} targets and {weight.shape[0]} weights"
         return _unusable(part, f"it has {lengths}; they must agree.")
-    values = X.data if issparse(X) else X
-    size = X.data.nbytes + X.indices.nbytes if issparse(X) else X.nbytes
     if X.dtype.kind == "f" and not np.isfinite(values).all():
         return _unusable(part, "X has missing or infinite values; impute or drop these rows.")
     if values.size and max(float(values.max()), -float(values.min())) > LARGEST:
@@ -153,7 +153,7 @@ def describe_part(part: Part, number: int, classifies: bool) -> PartDescription:
     if not classifies:
         if y.dtype.kind not in "biuf":
             return _unusable(part, f"y must hold numbers, got the type {y.dtype}.")
-        return PartDescription(*X.shape, size, float(weight.sum()), none, none, none)
+        return PartDescription(n, p, size, float(weight.sum()), *_NOTHING)
     if y.dtype.kind == "O" and any(label is None or label != label for label in y):
         return _unusable(part, "y has missing labels; drop these rows.")
     seen = y[weight > 0]
@@ -161,9 +161,8 @@ def describe_part(part: Part, number: int, classifies: bool) -> PartDescription:
     if classes.size > _MAX_CLASSES:
         return _unusable(part, f"y has {classes.size} different labels; use a regressor for numbers.")
     weight_of = np.bincount(np.searchsorted(classes, seen), weight[weight > 0], classes.size)
-    return PartDescription(*X.shape, size, float(weight.sum()), classes, counts, weight_of)
+    return PartDescription(n, p, size, float(weight.sum()), classes, counts, weight_of)
 
 
 def _unusable(part: Part, sentence: str) -> PartDescription:
-    none: Array = np.zeros(0)
-    return PartDescription(part.X.shape[0], 0, 0, 0.0, none, none, none, sentence)
+    return PartDescription(part.X.shape[0], 0, 0, 0.0, *_NOTHING, sentence)

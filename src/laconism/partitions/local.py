@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._protocols import Index
@@ -14,7 +16,8 @@ from .start import PartitionedRows
 
 def sample_of(data: FitData, n_rows: int, n_jobs: int | None) -> tuple[FitData, PartitionedRows, Index]:
     """Return a sample of about this many rows, all rows in partitions, and which rows are sampled."""
-    y, classes = data.targets[0], None
+    y: Any = data.targets[0]
+    classes: Any = None
     if len(data.targets) > 1:
         y, classes = np.stack(data.targets).argmax(axis=0), np.arange(len(data.targets))
     elif set(np.unique(y[: min(y.size, n_rows)])) <= {-1.0, 1.0}:
@@ -30,16 +33,12 @@ def sample_of(data: FitData, n_rows: int, n_jobs: int | None) -> tuple[FitData, 
 
 def _describe(partitions: LocalPartitions, encoding: Encoding) -> Description:
     """Return what validated rows hold."""
-    none, found = np.zeros(0), []
-    classes = encoding.classes
+    found, classes, none = [], encoding.classes, np.zeros(0)
     for X, y, weight in partitions.parts:
-        total = float(weight.sum())
-        if classes is None:
-            found.append(PartDescription(*X.shape, 0, total, none, none, none))
-            continue
-        codes = np.searchsorted(classes, y)
-        counts, sums = (np.bincount(codes, each, classes.size) for each in (None, weight))
-        found.append(PartDescription(*X.shape, 0, total, classes, counts, sums))
-    rows = [part.rows if classes is None else part.counts for part in found]
-    counts = np.atleast_1d(np.sum(rows, axis=0))
-    return Description(found, encoding, counts)
+        known: tuple[Any, Any, Any] = (none, np.array([y.size]), none)
+        if classes is not None:
+            codes = np.searchsorted(classes, y)
+            counts, sums = (np.bincount(codes, each, classes.size) for each in (None, weight))
+            known = (classes, counts, sums)
+        found.append(PartDescription(X.shape[0], X.shape[1], 0, float(weight.sum()), *known))
+    return Description(found, encoding, np.sum([part.counts for part in found], axis=0))

@@ -105,9 +105,7 @@ class LocalPartitions(Partitions):
         self, X: Any, y: Array, weight: Array, n_jobs: int | None = None, size: int = _ROWS_PER_PART
     ) -> None:
         self.starts = np.arange(0, X.shape[0], size)
-        self.parts = [
-            Part(X[i : i + size], y[i : i + size], weight[i : i + size]) for i in self.starts
-        ]
+        self.parts = [Part(X[i : i + size], y[i : i + size], weight[i : i + size]) for i in self.starts]
         self._n_threads = cpu_count() if n_jobs is None or n_jobs < 0 else n_jobs
         super().__init__(len(self.parts))
 

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from .._protocols import Index
-from ..design import Built
 from ..likelihoods import Binary, Gaussian
-from ..model.output import Fit
-from ..model.tasks import FitData
-from .describe import Description
-from .parts import Partitions
 from .sums import Columns, Point
 from .values import noise_variance, shifted
 from .weigh import Setting
 
+if TYPE_CHECKING:
+    from .._protocols import Index
+    from ..design import Built
+    from ..model.output import Fit
+    from ..model.tasks import FitData
+    from .describe import Description
+    from .parts import Partitions
+
 # Up to this many features all of them are summed in every pass, so that no check is needed.
 _MAX_WHOLE_COLUMNS = 300
-# Rows on which the similarity of columns is computed.
-_MAX_SAMPLE_FOR_COSINES = 2_000
 
 
 class Family(Protocol):
     """How the models of one family are fitted to partitions."""
 
-    def fit(
-        self, setting: Setting, points: Sequence[Point], sample: Any
-    ) -> tuple[list[Fit], float]:
+    def fit(self, setting: Setting, points: Sequence[Point], sample: Any) -> tuple[list[Fit], float]:
         """Return the fit of every output on all rows, and the squared residuals of values."""
 
     def needs_all(self, output: int) -> bool:
@@ -67,9 +65,7 @@ class PartitionedRows:
         """
         kept = [model.basis_.source[columns] for columns in model._columns]
         places, columns = _candidates(built, kept, kernels)
-        setting = self.setting(
-            data, columns, intercept=intercept, kernels=kernels, tol=1e-2 * model.tol
-        )
+        setting = self.setting(data, columns, intercept=intercept, kernels=kernels, tol=1e-2 * model.tol)
         points = []
         for k, (place, posterior) in enumerate(zip(places, model.posteriors_, strict=True)):
             w = np.zeros(columns.size)
@@ -78,7 +74,7 @@ class PartitionedRows:
             whole = family.needs_all(k) or (columns.size <= _MAX_WHOLE_COLUMNS and not kernels)
             index = np.arange(columns.size) if whole else np.sort(place)
             points.append(Point(index, w[index], b, data.likelihood, k))
-        fits, squares = family.fit(setting, points, data.X[:_MAX_SAMPLE_FOR_COSINES])
+        fits, squares = family.fit(setting, points, data.X)
         if not isinstance(data.likelihood, Binary):
             fits = [shifted(fit, setting.encoding.level) for fit in fits]
             model.noise_variance_ = noise_variance(fits[0], squares, setting.total)

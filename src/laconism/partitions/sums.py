@@ -113,13 +113,13 @@ def slopes_of_part(
 ) -> list[list[Any]]:
     """Return, for each output, what the columns outside the model would gain.
 
-    These are the slope of the log-likelihood along each candidate and along the constant, the products
-    of candidates with the constant and the kept columns, and their squares, rows with their precision.
+    These are the slope of the log-likelihood along each candidate, the products of candidates with the
+    constant and the kept columns, their squares, and the products of these, rows with their precision.
     """
     found: list[list[Any]] = []
     for point in points:
         p, k = candidates.size, point.index.size
-        found.append([np.zeros(p), 0.0, np.zeros((k + 1, p)), np.zeros(p), np.zeros((k + 1, k + 1))])
+        found.append([np.zeros(p), np.zeros((k + 1, p)), np.zeros(p), np.zeros((k + 1, k + 1))])
     weight = encoding.weights(part)
     for rows in row_blocks(part.y.shape[0], columns.size + candidates.size + 1):
         X = part.X[rows]
@@ -132,8 +132,7 @@ def slopes_of_part(
             ones = np.column_stack([np.ones(r.size), Phi])
             weighted = r[:, None] * ones
             sums[0] += push @ Z
-            sums[1] += float(push.sum())
-            sums[2] += weighted.T @ Z
-            sums[3] += r @ Z**2
-            sums[4] += weighted.T @ ones
+            sums[1] += weighted.T @ Z
+            sums[2] += r @ Z**2
+            sums[3] += weighted.T @ ones
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,9 @@ def residual_squares(problem: Problem, fit: Fit) -> float:
 
 def noise_variance(fit: Fit, squares: float, total: float) -> float:
     """Return the noise variance of the residuals, by their degrees of freedom."""
-    likelihood = fit.likelihood
+    likelihood: Any = fit.likelihood
     if not getattr(likelihood, "estimate", False):
-        return float(likelihood.variance)  # type: ignore[attr-defined]
+        return float(likelihood.variance)
     used = fit.posterior.effective + (fit.posterior.spread > 0)
     noise: float = getattr(likelihood, "noise", 0.0)
     return float(np.maximum(squares / max(total - used, 1.0), noise))

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from .._protocols import Array, Index
 from ..judging.price import extended_bic, prior_price
-from ..likelihoods import Gaussian, Likelihood
-from ..linalg import LEAST_REMAINDER, Triangle, dissimilar, solve_semidefinite
-from ..priors import Prior
-from ..solvers import Problem
+from ..likelihoods import Gaussian
+from ..linalg import LEAST_REMAINDER, dissimilar, solve_semidefinite
 from ..solvers.moments import Moments
-from .describe import Encoding
-from .parts import Partitions
 from .sums import Columns, Point, moments_of_part, slopes_of_part
 
-# Passes of one call; Newton's method needs fewer than ten from the weights of a sample.
-_MAX_PASSES = 30
+if TYPE_CHECKING:
+    from .._protocols import Array, Index
+    from ..likelihoods import Likelihood
+    from ..linalg import Triangle
+    from ..priors import Prior
+    from ..solvers import Problem
+    from .describe import Encoding
+    from .parts import Partitions
+
 # Columns that join a model after one check; as many as it has if that is more.
 _MIN_COLUMNS_ADDED = 32
-# No two of them have a larger absolute cosine on the sample.
-_MAX_COSINE = 0.95
-# A candidate violates the optimality conditions of the lasso beyond this fraction of the rate.
-_KKT_TOLERANCE = 1e-6
 # The quadratic that touches the log-likelihood of labels has this noise.
 _UNIT_NOISE = Gaussian(1.0, estimate=False)
 
@@ -65,7 +63,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Weighed(Generic[A]):
-    """The solution of one output: its columns among all candidates, its weights, and the last problem."""
+    """The solution of one output: its columns among all candidates, and the last problem."""
 
     point: Point
     problem: Problem
@@ -73,11 +71,15 @@ class Weighed(Generic[A]):
 
 
 # Solves the problem of one output from a point: columns among those of the point, weights, intercept.
-Step = Callable[[Problem, Point], tuple[Index, Array, float, A]]
+Step: TypeAlias = "Callable[[Problem, Point], tuple[Index, Array, float, A]]"
 
 
 def weigh(
-    setting: Setting, points: Sequence[Point], priors: Sequence[Prior], steps: Sequence[Step[A]]
+    setting: Setting,
+    points: Sequence[Point],
+    priors: Sequence[Prior],
+    steps: Sequence[Step[A]],
+    max_passes: int = 30,
 ) -> list[Weighed[A]]:
     """Return the solution of every output; all of them share each pass.
 
@@ -88,7 +90,7 @@ def weigh(
     found: dict[int, Weighed[A]] = {}
     ahead = dict(enumerate(points))
     reached: dict[int, tuple[Point, float]] = {}
-    for _ in range(_MAX_PASSES):
+    for _ in range(max_passes):
         for k, (fit, matrix) in zip(ahead, _moments(setting, list(ahead.values())), strict=True):
             point, prior = ahead[k], priors[k]
             objective = fit - _penalty(prior, point.w)
@@ -183,7 +185,7 @@ def candidate_gains(
     arguments = (setting.encoding, setting.columns.keep(union), local, setting.columns)
     found = []
     for k, sums in enumerate(setting.partitions.total("check", slopes_of_part, *arguments)):
-        slope, push, cross, square, inner = sums
+        slope, cross, square, inner = sums
         first = 0 if setting.intercept else 1
         inner, cross = inner[first:, first:], cross[first:]
         if precisions is not None:
@@ -195,7 +197,7 @@ def candidate_gains(
 
 
 def missing_columns(
-    setting: Setting, point: Point, prior: Prior, gains: Gains, sample: Any
+    setting: Setting, point: Point, prior: Prior, gains: Gains, sample: Any, tol: float = 1e-6
 ) -> Index:
     """Return the candidates that should be in a model.
 
@@ -203,19 +205,22 @@ def missing_columns(
     they are worth more than their price: that of the prior and, of features, of the extended BIC.
     """
     if np.isfinite(prior.kink):
-        score = np.maximum(np.abs(gains.slope) - prior.kink * (1 + _KKT_TOLERANCE), 0.0)
+        score = np.maximum(np.abs(gains.slope) - prior.kink * (1 + tol), 0.0)
     else:
         price = prior_price(prior)
         if not setting.kernels:
             price = max(price, extended_bic(setting.total, setting.columns.size))
         score = np.maximum(gains.nats - price, 0.0)
     score[point.index] = 0.0
-    return pick_dissimilar(setting, score, max(_MIN_COLUMNS_ADDED, point.index.size), sample)
+    return pick_dissimilar(setting, point, score, sample)
 
 
-def pick_dissimilar(setting: Setting, score: Array, most: int, sample: Any) -> Index:
+def pick_dissimilar(
+    setting: Setting, point: Point, score: Array, sample: Any, max_rows: int = 2_000
+) -> Index:
     """Return the candidates of largest score, none of them similar to another one on the sample."""
-    Z = setting.columns.at(sample)
+    Z = setting.columns.at(sample[:max_rows])
     Z = Z - Z.mean(axis=0)
     Z = Z / np.maximum(np.sqrt((Z**2).sum(axis=0)), np.finfo(float).tiny)
-    return dissimilar(score, lambda k: np.abs(Z[:, k] @ Z), most, max_cosine=_MAX_COSINE)
+    most = max(_MIN_COLUMNS_ADDED, point.index.size)
+    return dissimilar(score, lambda k: np.abs(Z[:, k] @ Z), most, max_cosine=0.95)

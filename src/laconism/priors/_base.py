@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from .._component import Component
-from .._protocols import Array
+
+if TYPE_CHECKING:
+    from .._protocols import Array
 
 
 class Prior(Component, ABC):

@@ -4,7 +4,7 @@
 - ``fit``: all outputs on one shared design; ``output``: one of them.
 - ``evidence``: type-II maximum likelihood from the empty or the full model; ``evidence_steps``: its add
   step and prune step; ``maximize_precisions``: the precisions of a quadratic log-likelihood.
-- ``qr_compress``: a regression on many rows as one on few.
+- ``qr_compress``: a regression on many rows as one on few; ``partitioned``: rows in partitions.
 - ``variational``: variational Bayes; ``precisions``: gamma distributions of the slices of a grid.
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model.callbacks import Reporter
+from ..model.callbacks import SILENT, Reporter
 from ..model.noise_search import learns_noise, retry_with_more_noise
 from ..model.output import Fit, Search, reported
 from ..posterior import GaussianPosterior
@@ -31,7 +31,7 @@ def fit_relevance(
     *,
     max_iter: int,
     tol: float,
-    report: Reporter,
+    report: Reporter = SILENT,
     may_drop_intercept: bool = False,
 ) -> Fit:
     """Learn the precisions of one output and return the posterior of its weights.

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._protocols import Array, Index
 from ..design import build_design
 from ..laplace.mode import COMPARISON_NATS
 from ..likelihoods import Binary
-from ..model.callbacks import Reporter
-from ..model.output import Fit
-from ..model.tasks import FitData
-from ..partitions.start import PartitionedRows, repeat_until_complete
-from ..partitions.sums import Point
+from ..partitions.start import repeat_until_complete
 from ..partitions.values import residual_squares
-from ..partitions.weigh import Gains, Setting, Weighed, candidate_gains, pick_dissimilar, weigh
+from ..partitions.weigh import candidate_gains, pick_dissimilar, weigh
 from ..priors import Jeffreys
-from ..solvers import Problem
 from .output import fit_relevance
 
-# Columns that join a model after one check; half as many as it has if that is more.
-_MIN_COLUMNS_ADDED = 32
-_SILENT = Reporter((), 0, None, None)
+if TYPE_CHECKING:
+    from .._protocols import Array, Index
+    from ..model.output import Fit
+    from ..model.tasks import FitData
+    from ..partitions.start import PartitionedRows
+    from ..partitions.sums import Point
+    from ..partitions.weigh import Gains, Setting, Weighed
+    from ..solvers import Problem
 
 
 def fit_rvm_partitions(model: Any, data: FitData, rows: PartitionedRows) -> None:
@@ -64,9 +63,7 @@ class RelevanceFamily:
         """Whether all columns are needed: never, since most are deleted."""
         return False
 
-    def fit(
-        self, setting: Setting, points: Sequence[Point], sample: Any
-    ) -> tuple[list[Fit], float]:
+    def fit(self, setting: Setting, points: Sequence[Point], sample: Any) -> tuple[list[Fit], float]:
         """Return the fit of every output on all rows, and the squared residuals of values."""
         setting = replace(setting, ascends=False)
 
@@ -88,7 +85,7 @@ class RelevanceFamily:
     def _step(self, problem: Problem, point: Point) -> tuple[Index, Array, float, Fit]:
         """Maximise the evidence of the precisions for the quadratic of a point, or for the values."""
         tol, most = self.model.tol, int(self.model.max_iter)
-        fit = fit_relevance(problem, self.solver, max_iter=most, tol=tol, report=_SILENT)
+        fit = fit_relevance(problem, self.solver, max_iter=most, tol=tol)
         return fit.active, fit.posterior.mean, fit.posterior.intercept, fit
 
     def _missing(self, setting: Setting, point: Point, gains: Gains, sample: Any) -> Index:
@@ -98,7 +95,7 @@ class RelevanceFamily:
         least = max(self.model.tol * setting.total, COMPARISON_NATS)
         score = np.where(nats > least, nats, 0.0)
         score[point.index] = 0.0
-        return pick_dissimilar(setting, score, max(_MIN_COLUMNS_ADDED, point.index.size // 2), sample)
+        return pick_dissimilar(setting, point, score, sample)
 
 
 def _likelihood(found: Weighed[Fit]) -> Any:

@@ -13,6 +13,7 @@
 - ``wide_labels``: a second search for labels of fewer rows than features.
 - ``learnt_scale``: a prior whose scale is learnt with the weights.
 - ``refit_selected``: the selected columns are refitted without the shrinkage of the search.
+- ``moments``: many rows of a least-squares problem, summarised by sums.
 """
 
 from .accelerated import Accelerated

@@ -105,7 +105,8 @@ def _worth(problem: Problem, columns: Index) -> float:
         return -mode.objective
 
     low, high = (math.log(ratio) for ratio in _SIGNAL_TO_NOISE)
-    best = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": _LOG_RATIO_TOLERANCE})
+    options: Any = {"xatol": _LOG_RATIO_TOLERANCE}
+    best = minimize_scalar(loss, bounds=(low, high), method="bounded", options=options)
     return -float(best.fun) - log_subsets(problem.design.shape[1], columns.size)
 
 

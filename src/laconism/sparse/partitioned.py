@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._protocols import Array, Index
-from ..model.callbacks import Reporter
 from ..model.fit_output import fit_output
-from ..model.output import Fit, laplace_fit
-from ..model.tasks import FitData
-from ..partitions.start import PartitionedRows, repeat_until_complete
-from ..partitions.sums import Point
+from ..model.output import laplace_fit
+from ..partitions.start import repeat_until_complete
 from ..partitions.values import residual_squares
-from ..partitions.weigh import Setting, Weighed, candidate_gains, missing_columns, weigh
-from ..priors import Prior
-from ..solvers import Problem, Solution, Solver, solve
+from ..partitions.weigh import candidate_gains, missing_columns, weigh
+from ..solvers import solve
 from ..solvers.learnt_scale import Start
 from ..solvers.refit_selected import drop_unpaid
 from .design import prepare_design
 from .prior import has_free_intercept, may_drop_intercept, resolve_prior
 
-# Accuracy of the solution of one quadratic, in nats per row: that of the sums.
-_QUADRATIC_TOLERANCE = 1e-12
-_SILENT = Reporter((), 0, None, None)
+if TYPE_CHECKING:
+    from .._protocols import Array, Index
+    from ..model.output import Fit
+    from ..model.tasks import FitData
+    from ..partitions.start import PartitionedRows
+    from ..partitions.sums import Point
+    from ..partitions.weigh import Setting, Weighed
+    from ..priors import Prior
+    from ..solvers import Problem, Solution, Solver
 
 
 def fit_sparse_partitions(model: Any, data: FitData, rows: PartitionedRows) -> None:
@@ -59,9 +60,7 @@ class SparseFamily:
         """Whether no weight of an output becomes zero, so that all columns are needed."""
         return self.priors[output].kink == 0
 
-    def fit(
-        self, setting: Setting, points: Sequence[Point], sample: Any
-    ) -> tuple[list[Fit], float]:
+    def fit(self, setting: Setting, points: Sequence[Point], sample: Any) -> tuple[list[Fit], float]:
         """Return the fit of every output on all rows, and the squared residuals of values."""
 
         def fit(points: Sequence[Point]) -> list[Weighed[Any]]:
@@ -91,7 +90,7 @@ class SparseFamily:
         anew = not point.w.any() or (np.isinf(problem.prior.kink) and not point.w.all())
         start = None if anew else problem.state(point.w, point.b, problem.likelihood)
         most = int(self.model.max_iter)
-        found = solve(problem, self.solver, start=start, max_iter=most, tol=_QUADRATIC_TOLERANCE)
+        found = solve(problem, self.solver, start=start, max_iter=most, tol=1e-12)  # that of the sums
         if np.isfinite(problem.prior.kink):  # zeros may become nonzero in the next step
             w = np.zeros(point.w.size)
             w[found.active] = found.state.w
@@ -108,7 +107,6 @@ class SparseFamily:
             self.unbound,
             max_iter=int(self.model.max_iter),
             tol=self.model.tol,
-            report=_SILENT,
             always_intercept=self.model.fit_intercept,
         )
         return fit.active, fit.posterior.mean, fit.posterior.intercept, fit
