@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import linalg
 from scipy.linalg import blas, lapack
 from scipy.sparse import issparse
 
-from ._protocols import Array, Design, Index
+if TYPE_CHECKING:
+    from ._protocols import Array, Design, Index
 
 # Entries of a block of rows that fits the cache.
 CACHED_ENTRIES = 1 << 16

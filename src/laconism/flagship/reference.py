@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
 from .._protocols import Array, Index
 from ..judging.left_out import leave_one_out
-from ..laplace.mode import Mode
 from ..likelihoods import Binary, Likelihood
 from ..posterior import GaussianPosterior
 from .reference_features import FeatureMap, KernelMap
+
+if TYPE_CHECKING:
+    from ..laplace.mode import Mode
 
 # Mean and variance of the latent at each row.
 Latent: TypeAlias = tuple[Array, Array]

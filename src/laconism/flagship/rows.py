@@ -14,11 +14,11 @@ from ..judging.ablate import is_on
 from ..judging.duplicates import merge_duplicates, merge_near_duplicates
 from ..judging.rows import canonical_order, evenly_spaced
 from ..likelihoods import Likelihood
-from ..model.tasks import FitData
 from ..priors import Jeffreys
 from ..solvers import Problem
 
 if TYPE_CHECKING:
+    from ..model.tasks import FitData
     from .tasks import ProjectionTask
 
 # More rows than this hardly change which candidate is best.

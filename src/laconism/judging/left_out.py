@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from .._protocols import Array, Basis, Index
 from ..basis import KernelBasis, WithConstant
 from ..basis.rows import distinct_rows
-from ..laplace.mode import Mode
 from ..linalg import Factor, as_dense
 from ..posterior import GaussianPosterior
+
+if TYPE_CHECKING:
+    from ..laplace.mode import Mode
 
 # Observations per effective parameter above which residuals need no leave-one-out correction.
 _MIN_ROWS_PER_FEATURE_WEIGHT = 2.0

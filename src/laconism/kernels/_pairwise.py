@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from .._protocols import Array
+if TYPE_CHECKING:
+    from .._protocols import Array
 
 
 def as_float(X: Any) -> Any:
