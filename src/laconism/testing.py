@@ -24,6 +24,7 @@ from .solvers import Problem, Solver, State, choose_solver, solve
 
 __all__ = [
     "check_candidate",
+    "check_dask_estimator",
     "check_design",
     "check_kernel",
     "check_likelihood",
@@ -353,6 +354,32 @@ def _check_answer(solver: Solver, prior: Prior, likelihood: Likelihood, intercep
     steep = np.abs((weight * slope) @ matrix[:, dropped]).max(initial=0.0)
     fits = steep <= prior.kink * (1 + 1e-5)
     _demand(fits, solver, f"no dropped weight may want back {case}, one has slope {steep:.1e}")
+
+
+def check_dask_estimator(estimator: Any, client: Any) -> None:
+    """Check an estimator of :mod:`laconism.dask` on a running cluster.
+
+    Predictions do not depend on how rows are partitioned, are lazy, in the partitions of the rows, and
+    equal those of ``to_local()``. The client is neither pickled nor copied. Faulty data are refused by a
+    sentence that names the partition, and leave a fitted model as it was. Needs
+    ``pip install "laconism[dask]"``.
+
+    Parameters
+    ----------
+    estimator : object
+        Not fitted; it is not changed.
+    client : distributed.Client
+
+    Examples
+    --------
+    >>> from distributed import Client
+    >>> from laconism.dask import DaskSparseBayesRegressor
+    >>> from laconism.testing import check_dask_estimator
+    >>> check_dask_estimator(DaskSparseBayesRegressor(), Client(processes=False))  # doctest: +SKIP
+    """
+    from .dask.law import check_dask_estimator as check
+
+    check(estimator, client)
 
 
 def check_design(design: Design, matrix: Array) -> None:

@@ -9,6 +9,7 @@ partitions. ``to_local()`` returns the ordinary estimator.
 - ``cluster``: passes over partitions that lie on workers.
 - ``collections``: partitions from Dask arrays and dataframes.
 - ``frames``: dataframes as matrices, categories as columns of zeros and ones.
+- ``law``: what every one of them must satisfy.
 """
 
 try:

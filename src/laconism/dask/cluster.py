@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dask import delayed
-from distributed import Client, default_client, wait
+from distributed import CancelledError, Client, default_client, wait
+from distributed.client import ClosedClientError
 
 from ..partitions.parts import Part, Partitions, Pass, add
 
@@ -27,6 +28,10 @@ def current_client(client: Client | None) -> Client:
         raise ValueError(
             "There is no Dask client: create one, such as distributed.Client(), or pass client=."
         ) from error
+
+
+class NoWorkersError(TimeoutError):
+    """A pass has waited too long for a worker."""
 
 
 class DaskPartitions(Partitions):
@@ -64,7 +69,9 @@ class DaskPartitions(Partitions):
         try:
             futures = self.client.compute(list(tasks))
             self._wait(futures)
-        except (OSError, RuntimeError) as error:
+        except NoWorkersError:
+            raise
+        except (OSError, RuntimeError, ClosedClientError, CancelledError) as error:
             raise ConnectionError(
                 f"The scheduler at {where} does not answer: the fit ends without a result. Start a "
                 f"scheduler and fit again."
@@ -97,7 +104,7 @@ class DaskPartitions(Partitions):
             if time.monotonic() - alone_since > _MAX_SECONDS_WITHOUT_WORKERS:
                 for future in futures:
                     future.cancel()
-                raise TimeoutError(
+                raise NoWorkersError(
                     f"There has been no worker for {_MAX_SECONDS_WITHOUT_WORKERS:.0f} seconds, so the "
                     f"fit ends without a result. Start workers and fit again."
                 )

@@ -3,7 +3,7 @@
 A change swaps one operator, one number or one condition in a line that some test executes; then the
 tests that execute the line run on the changed code. A change is killed when one of them fails.
 
-    python tests/mutations.py --sample 200 --seed 0 --jobs 2 --coverage .coverage --out sample.csv
+    python tests/helpers/mutations.py --sample 200 --jobs 2 --coverage .coverage --out sample.csv
 
 The coverage must tell the tests apart: contexts "path::test|run", as pytest-cov writes them with
 ``--cov-branch --cov-context=test``. Which changes are drawn depends on the seed and on the changed
