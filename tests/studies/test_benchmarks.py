@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = [
     "ablation",
     "covertype",
+    "dask",
     "factored",
     "grid",
     "ida",

@@ -81,8 +81,12 @@ def _like(X: Any, values: Any, name: str) -> Any:
 
 
 def _delayed(values: Any) -> list[Any]:
-    """Return the partitions of a collection, in order."""
-    return list(np.ravel(values.to_delayed()))
+    """Return the partitions of a collection, in order.
+
+    Dataframes are not optimised: rows and targets then share the task that reads them, and Dask does not
+    join the partitions of a single column.
+    """
+    return list(np.ravel(values.to_delayed(optimize_graph=isinstance(values, da.Array))))
 
 
 def make_part(X: Any, y: Any, weight: Any, encoder: FrameEncoder | None) -> Part:

@@ -65,7 +65,7 @@ class PartitionedRows:
         """
         kept = [model.basis_.source[columns] for columns in model._columns]
         places, columns = _candidates(built, kept, kernels)
-        setting = self.setting(data, columns, intercept=intercept, kernels=kernels, tol=1e-2 * model.tol)
+        setting = self.setting(data, columns, intercept=intercept, kernels=kernels, tol=model.tol)
         points = []
         for k, (place, posterior) in enumerate(zip(places, model.posteriors_, strict=True)):
             w = np.zeros(columns.size)
@@ -108,7 +108,7 @@ def repeat_until_complete(
     points: Sequence[Point],
     fit: Callable[[Sequence[Point]], list[Any]],
     missing: Callable[[list[Any]], list[Index]],
-    max_rounds: int = 5,
+    max_rounds: int = 2,
 ) -> list[Any]:
     """Fit, ask all rows whether a column is missing, add what is, and fit again."""
     found = fit(points)
