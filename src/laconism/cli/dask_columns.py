@@ -194,7 +194,7 @@ def plan_of(
             plan.numbers.append(name)
         else:
             plan.categories.append(name)
-            say_rare(name, len(_categories(columns[name])), terminal)
+            say_rare(name, len(columns[name].counts or ()), terminal)
     say_left_out(plan, terminal)
     holes = {name: columns[name].missing for name in plan.used}
     say_missing(plan, holes, terminal, numbers="replaced by the mean")

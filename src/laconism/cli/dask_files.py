@@ -133,7 +133,7 @@ def in_order(client: Any, tasks: Sequence[Any]) -> Iterator[Any]:
 
 @contextmanager
 def _plain_errors() -> Iterator[None]:
-    """Turn Dask's page about a column of a CSV file whose first rows have another type into a sentence."""
+    """Turn Dask's page about a column of a CSV file that changes its type into a sentence."""
     try:
         yield
     except ValueError as error:
