@@ -3,8 +3,11 @@
 import contextlib
 import io
 import json
+import os
+import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -241,6 +244,22 @@ def test_a_relevance_vector_machine_of_values(on_dask, folder):
     assert [each["kind"] for each in said["passes"]][:3] == ["describe", "sample", "newton"]
     found = pd.read_csv(io.StringIO(on_dask("predict", "rvm.skops", "new0.csv", "-q")[0]))
     assert np.mean((found["size"] - people(300, 10)["size"]) ** 2) < 1.5
+
+
+@pytest.mark.slow
+def test_without_a_scheduler_processes_are_started_and_ended(fitted, folder):
+    words = ["predict", "tall.skops", "new*.csv", "--engine", "dask", "--workers", "1", "-o", "own.csv"]
+    source = str(Path(laconism.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-m", "laconism", *words],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])},
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "wrote 900 rows to own.csv\n"
+    assert len(pd.read_csv(folder / "own.csv")) == 900
 
 
 # ---- mistakes --------------------------------------------------------------------------------
