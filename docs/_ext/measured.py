@@ -35,6 +35,7 @@ LESSONS = [
     "grid_heatmap",
     "joint_features",
     "rows_and_kernels",
+    "dask",
     "em_and_newton",
     "own_prior",
 ]

@@ -9,6 +9,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+# What an example needs beside the library and matplotlib.
+NEEDS = {"plot_dask": {"dask", "distributed"}}
 
 
 @pytest.fixture
@@ -31,6 +33,8 @@ def test_there_is_a_gallery():
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_says_what_it_found_and_draws_it(path, plt, tmp_path, monkeypatch, capsys):
+    for package in NEEDS.get(path.stem, ()):
+        pytest.importorskip(package, reason=f"This example needs {package}.")
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out.strip(), "an example says what it found"
@@ -50,7 +54,8 @@ def test_an_example_has_a_heading_and_needs_no_extra_but_matplotlib(path):
     assert heading, "an example begins with a heading, underlined, and a sentence"
     assert len(heading[1]) == len(heading[2])
     packages = set(re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE))
-    assert packages <= {"laconism", "matplotlib", "numpy", "sklearn", "scipy"}
+    usual = {"laconism", "matplotlib", "numpy", "sklearn", "scipy"}
+    assert packages <= usual | NEEDS.get(path.stem, set())
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ NEEDS = {
     "onnx": ["onnx", "onnxruntime"],
     "start": ["matplotlib"],
     "displays": ["matplotlib"],
+    "dask": ["dask.dataframe", "distributed"],
 }
 OFFERS = {"persistence": "save", "onnx": "to_onnx"}
 

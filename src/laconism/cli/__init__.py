@@ -6,6 +6,9 @@
 features and target and makes our estimators, ``rivals`` makes those of scikit-learn, ``compare``
 cross-validates them. ``figures`` draws the figures of a report, ``console`` writes to the terminal and
 checks output paths.
+
+With ``--engine dask`` the commands are those of ``dask`` (fit), ``dask_predict`` and ``dask_evaluate``,
+on the files of ``dask_files``, whose columns ``dask_columns`` summarises.
 """
 
 from __future__ import annotations

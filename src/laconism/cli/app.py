@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from . import dask, dask_evaluate, dask_predict
 from .evaluate import evaluate
 from .fit import fit
 from .inspect import inspect
@@ -31,6 +32,9 @@ Tables are CSV (also with tabs or blanks, also packed) or Parquet, with a line o
 names; - is stdin.
 """
 
+
+# Where the work is done.
+ENGINES = ("local", "dask")
 
 app = typer.Typer(
     help=_EXAMPLES,
@@ -82,6 +86,10 @@ _OPTIONS: dict[str, Any] = {
     "task": _named(TASKS, f"One of {', '.join(TASKS)}."),
     "out": typer.Option("--out", "-o", help="The file to write."),
     "predictions": typer.Option("--out", "-o", help="The table to write; otherwise stdout."),
+    "engine": _named(ENGINES, "local, or dask: many files, on many processes or machines."),
+    "scheduler": typer.Option(metavar="ADDRESS", help="The Dask scheduler; otherwise one is started."),
+    "workers": typer.Option(min=1, help="Dask processes to start; otherwise one for each core."),
+    "saved": typer.Option(metavar="MODEL", help="With dask: a saved model to score on all rows."),
     "top": typer.Option(min=1, help="Most bars to draw."),
     "folds": typer.Option(min=2, help="Folds of the cross-validation."),
     "models": _named(NAMES, "What to compare, such as auto,svc,linear.", several=True),
@@ -102,31 +110,52 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-def _add_command(run: Callable[..., None]) -> None:
-    """Make a command of a function; a parameter that is a dataclass stands for its fields."""
-    groups: dict[str, Any] = {
-        name: kind for name, kind in get_type_hints(run).items() if is_dataclass(kind)
-    }
+def _groups_of(run: Callable[..., None]) -> dict[str, Any]:
+    """Return the parameters of a function that are dataclasses, which stand for their fields."""
+    return {name: kind for name, kind in get_type_hints(run).items() if is_dataclass(kind)}
+
+
+def _options_of(run: Callable[..., None]) -> dict[str, Parameter]:
+    """Return the options of a function."""
     options: dict[str, Parameter] = {}
-    for owner in (run, *groups.values()):
+    owners: tuple[Any, ...] = (run, *_groups_of(run).values())
+    for owner in owners:
         hints = get_type_hints(owner)
         for name, parameter in signature(owner).parameters.items():
             if name in _OPTIONS:
                 hint = Annotated[hints[name], _OPTIONS[name]]  # type: ignore[valid-type]
                 options[name] = parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint)
+    return options
+
+
+def _add_command(local: Callable[..., None], on_dask: Callable[..., None] | None = None) -> None:
+    """Make a command of a function, and of another one that does the same with ``--engine dask``."""
+    runs = {"local": local} if on_dask is None else {"local": local, "dask": on_dask}
+    own = {engine: _options_of(run) for engine, run in runs.items()}
+    options = {name: option for each in own.values() for name, option in each.items()}
+    if on_dask is not None:
+        hint = Annotated[str, _OPTIONS["engine"]]
+        options["engine"] = Parameter("engine", Parameter.KEYWORD_ONLY, default="local", annotation=hint)
 
     def command(**given: Any) -> None:
+        engine = given.pop("engine", "local")
+        for name in given.keys() - own[engine].keys():
+            if given.pop(name) != options[name].default:
+                raise typer.BadParameter(f"--{name.replace('_', '-')} is not for --engine {engine}.")
         made: dict[str, Any] = {
             name: kind(**{option: given.pop(option) for option in signature(kind).parameters})
-            for name, kind in groups.items()
+            for name, kind in _groups_of(runs[engine]).items()
         }
         with made["terminal"].guard():
-            run(**made, **given)
+            runs[engine](**made, **given)
 
     listed = [options[name] for name in _OPTIONS if name in options]
     command.__signature__ = Signature(listed)  # type: ignore[attr-defined]
-    app.command(run.__name__, help=run.__doc__)(command)
+    app.command(local.__name__, help=local.__doc__)(command)
 
 
-for _run in (fit, predict, inspect, evaluate, report):
-    _add_command(_run)
+_add_command(fit, dask.fit)
+_add_command(predict, dask_predict.predict)
+_add_command(inspect)
+_add_command(evaluate, dask_evaluate.evaluate)
+_add_command(report)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..magnitude import LARGEST
 from .console import Terminal, UserError, listed, several
 
 # Maximum number of features for one column of categories; rarer categories share one.
-_MAX_CATEGORIES = 20
+MAX_CATEGORIES = 20
 _DATE = re.compile(
     r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
     r"|\d{1,2}[-/. ]+[^\W\d]{3,9}[-/., ]+(\d{4}|\d{2})|[^\W\d]{3,9}[. ]+\d{1,2},? \d{4})([T\s].*)?",
@@ -63,31 +63,16 @@ def plan_columns(
         distinct = (column if numeric is None else numeric).nunique()
         reason = "" if as_grid or distinct > 1 else "constant" if distinct else "all missing"
         if not (reason or as_grid or name in keep):
-            reason = _uselessness(name, column, 0 if numeric is not None else distinct)
+            reason = uselessness(name, column, 0 if numeric is not None else distinct)
         if reason:
             plan.left_out[name] = reason
         elif numeric is not None:
             plan.numbers.append(name)
         else:
             plan.categories.append(name)
-            if distinct > _MAX_CATEGORIES:
-                terminal.note(
-                    f"{name} has {distinct} categories: the rarest share one, "
-                    f"{_MAX_CATEGORIES - 1} have their own."
-                )
-    for names, reason in _grouped((reason, name) for name, reason in plan.left_out.items()):
-        if reason != "as asked":
-            terminal.note(f"left out {listed(names)}: {reason}.")
-    if not plan.used:
-        raise UserError("No column is left to predict the target from.")
-    for columns, filled in (
-        (plan.numbers, "replaced by the median"),
-        (plan.categories, "made a category of their own"),
-    ):
-        holes = table[columns].isna().sum()
-        if holes.any():
-            with_counts = [f"{name} ({count:,})" for name, count in holes[holes > 0].items()]
-            terminal.note(f"missing values {filled}: {listed(with_counts)}.")
+            say_rare(name, distinct, terminal)
+    say_left_out(plan, terminal)
+    say_missing(plan, table[plan.used].isna().sum(), terminal, numbers="replaced by the median")
     if not as_grid:
         found = ((f"{end:.15g}", name) for name in plan.numbers for end in _placeholders(table[name]))
         for names, value in _grouped(found):
@@ -96,6 +81,35 @@ def plan_columns(
                 f"one, say --missing {value}."
             )
     return plan
+
+
+def say_rare(name: str, distinct: int, terminal: Terminal) -> None:
+    """Report a column in which rare categories share a feature."""
+    if distinct > MAX_CATEGORIES:
+        terminal.note(
+            f"{name} has {distinct} categories: the rarest share one, "
+            f"{MAX_CATEGORIES - 1} have their own."
+        )
+
+
+def say_left_out(plan: Plan, terminal: Terminal) -> None:
+    """Report the columns that are left out, and raise if these are all."""
+    for names, reason in _grouped((reason, name) for name, reason in plan.left_out.items()):
+        if reason != "as asked":
+            terminal.note(f"left out {listed(names)}: {reason}.")
+    if not plan.used:
+        raise UserError("No column is left to predict the target from.")
+
+
+def say_missing(plan: Plan, holes: Mapping[str, int], terminal: Terminal, *, numbers: str) -> None:
+    """Report missing values, given their count in each column and what becomes of missing numbers."""
+    for columns, filled in (
+        (plan.numbers, numbers),
+        (plan.categories, "made a category of their own"),
+    ):
+        with_counts = [f"{name} ({holes[name]:,})" for name in columns if holes[name]]
+        if with_counts:
+            terminal.note(f"missing values {filled}: {listed(with_counts)}.")
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[list[str], str]]:
@@ -151,7 +165,7 @@ def _as_numbers(column: Any, least_share: float = 0.9) -> Any:
     return None
 
 
-def _uselessness(name: str, column: Any, distinct: int, most_share: float = 0.5) -> str:
+def uselessness(name: str, column: Any, distinct: int, most_share: float = 0.5) -> str:
     """Return why a column cannot be used, or an empty string; ``distinct`` counts its texts.
 
     Text with more distinct values than this share of its rows identifies rows.
@@ -165,7 +179,7 @@ def _uselessness(name: str, column: Any, distinct: int, most_share: float = 0.5)
         return "durations; make numbers of them first"
     if _IDENTIFIER.search(name) and not is_float_dtype(column) and column.is_unique:
         return f"an identifier; --keep {name!r} keeps it"
-    if distinct > max(_MAX_CATEGORIES, most_share * len(known)):
+    if distinct > max(MAX_CATEGORIES, most_share * len(known)):
         return f"text with {distinct:,} distinct values{_mixture(known)}; --keep {name!r} keeps it"
     return ""
 
@@ -245,7 +259,7 @@ def make_preprocessing(plan: Plan) -> Any:
     encode = OneHotEncoder(
         drop="if_binary",
         handle_unknown="infrequent_if_exist",
-        max_categories=_MAX_CATEGORIES,
+        max_categories=MAX_CATEGORIES,
         sparse_output=False,
     )
     impute = SimpleImputer(strategy="constant", fill_value="missing", keep_empty_features=True)
@@ -274,13 +288,19 @@ def feature_names(preprocessing: Any) -> list[str]:
     return names
 
 
-def say_unknown(table: Any, preprocessing: Any, terminal: Terminal) -> None:
-    """Report categories that the model was not fitted on."""
+def unknown_categories(table: Any, preprocessing: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the columns with categories that the model was not fitted on, and these values."""
     _, categories = columns_of(preprocessing)
     for k, name in enumerate(categories):
         known = preprocessing.named_transformers_["categories"][-1].categories_[k]
         new = table[name].notna() & ~table[name].isin(known)
         if new.any():
-            values = listed(dict.fromkeys(table[name][new]), most=3)
-            rows = several(int(new.sum()), "row")
-            terminal.note(f"{name}: {rows} with categories the model has not seen ({values}).")
+            yield name, table[name][new]
+
+
+def say_unknown(table: Any, preprocessing: Any, terminal: Terminal) -> None:
+    """Report categories that the model was not fitted on."""
+    for name, new in unknown_categories(table, preprocessing):
+        values = listed(dict.fromkeys(new), most=3)
+        rows = several(len(new), "row")
+        terminal.note(f"{name}: {rows} with categories the model has not seen ({values}).")

@@ -3,13 +3,39 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from .compare import Result, Validation, compare, mean_and_error
 from .console import Terminal, several
 from .models import Source
+from .rivals import Contender
+
+
+class Measured(Protocol):
+    """The figures of one model in the table; errors come with their standard error."""
+
+    contender: Contender
+    kept: list[int]
+    seconds: list[float]
+
+    @property
+    def kind(self) -> str:
+        """What is counted as kept."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the table."""
+
+    @property
+    def error(self) -> tuple[float, float]:
+        """Error rate, or root mean squared error."""
+
+    @property
+    def nats(self) -> tuple[float, float]:
+        """Log-loss, or minus log predictive density."""
 
 
 def evaluate(source: Source, validation: Validation, terminal: Terminal, *, seed: int = 0) -> None:
@@ -19,7 +45,7 @@ def evaluate(source: Source, validation: Validation, terminal: Terminal, *, seed
     """
     data, results = compare(source, validation, terminal, seed)
     advice = advise(results, data.task)
-    terminal.say(_table(results, data.task))
+    terminal.say(comparison_table(results, data.task))
     rows = several(len(data.y), "row")
     terminal.say(f"{validation.folds}-fold cross-validation, ± one standard error over {rows}.")
     terminal.say(advice)
@@ -108,7 +134,7 @@ def _in_size(mine: Result, best: Result, verdict: int) -> str:
     return "."
 
 
-def as_records(results: list[Result], task: str) -> list[dict[str, Any]]:
+def as_records(results: Sequence[Measured], task: str) -> list[dict[str, Any]]:
     """Return the numbers of the table as records."""
     first, second = ("error", "log_loss") if task == "classification" else ("rmse", "nlpd")
     return [
@@ -127,7 +153,7 @@ def as_records(results: list[Result], task: str) -> list[dict[str, Any]]:
     ]
 
 
-def cells(result: Result, task: str) -> list[str]:
+def cells(result: Measured, task: str) -> list[str]:
     """Return a row of the table."""
     (error, error_se), (nats, nats_se) = result.error, result.nats
     first = with_error(error, error_se)
@@ -136,7 +162,8 @@ def cells(result: Result, task: str) -> list[str]:
     second = "" if np.isnan(nats) else f"{nats:.3f} ± {nats_se:.3f}"
     kind = result.kind
     kept = kind if kind in ("nothing", "all rows") else several(round(np.mean(result.kept)), kind[:-1])
-    return [result.name, first, second, kept, f"{np.mean(result.seconds):.2g}"]
+    seconds = float(np.mean(result.seconds))
+    return [result.name, first, second, kept, "" if np.isnan(seconds) else f"{seconds:.2g}"]
 
 
 def with_error(value: float, error: float, plain_digits: int = 7) -> str:
@@ -157,7 +184,8 @@ def headers(task: str) -> list[str]:
     return ["model", *scores, "keeps", "fit, s"]
 
 
-def _table(results: list[Result], task: str) -> Any:
+def comparison_table(results: Sequence[Measured], task: str) -> Any:
+    """Return the table of all models."""
     from rich import box
     from rich.table import Table
 

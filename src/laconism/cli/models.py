@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -126,13 +127,15 @@ class Choice:
     settings: list[str] | None = None
     seed: int = 0
 
-    def make(self, task: str) -> Any:
-        """Return the estimator."""
-        import laconism as estimators
-
+    def make(self, task: str, *, on_dask: bool = False) -> Any:
+        """Return the estimator, or the one for Dask collections."""
         kind = "Classifier" if task == "classification" else "Regressor"
-        name = _ESTIMATORS[self.model]
-        made = getattr(estimators, f"{name}{kind}")(**self._parameters())
+        name = f"{_ESTIMATORS[self.model]}{kind}"
+        package = import_module("laconism.dask" if on_dask else "laconism")
+        found = getattr(package, f"Dask{name}" if on_dask else name, None)
+        if found is None:
+            raise UserError(f"--engine dask fits --model auto, sparse or rvm, not {self.model}.")
+        made = found(**self._parameters())
         return made.set_params(**dict(_parse_setting(text, made) for text in self.settings or ()))
 
     def _parameters(self) -> dict[str, Any]:
@@ -167,7 +170,7 @@ def _parse_setting(text: str, estimator: Any) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise UserError(f"--set needs name=value, got {text!r}.")
-    known = set(estimator.get_params(deep=False)) - {"callbacks"}
+    known = set(estimator.get_params(deep=False)) - {"callbacks", "client"}
     if name not in known:
         names = listed(sorted(known), most=30)
         raise UserError(f"{type(estimator).__name__} has no setting {name!r}; it has {names}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -55,20 +56,13 @@ def predict(
     pipeline = load_pipeline(model_file)
     numbers, categories = columns_of(pipeline[0])
     table = read_table(path, terminal, missing or (), text=categories)
-    target = pipeline.table_["target"]
-    absent = [name for name in (*numbers, *categories) if name not in table.columns]
-    if absent:
-        raise UserError(f"{path} has no column {listed(absent)}, which the model needs.")
-    known = {*numbers, *categories, *pipeline.table_["left_out"], target}
-    extra = [name for name in table.columns if name not in known]
-    if extra:
-        terminal.note(f"columns the model does not know were ignored: {listed(extra)}.")
+    check_columns(pipeline, table.columns, path, terminal)
     rows = tidy(table, numbers, categories)
     say_unknown(rows, pipeline[0], terminal)
     holes = rows.columns[rows.isna().any()]
     if len(holes):
         terminal.note(f"missing values filled in as in the fit: {listed(holes)}.")
-    found = _predictions(pipeline, rows, target)
+    found = predictions_of(pipeline, rows)
     if terminal.as_json and out is None:
         terminal.finish({"rows": len(found), "predictions": found.to_dict(orient="list")})
         return
@@ -78,10 +72,23 @@ def predict(
     terminal.finish({"rows": len(found), "columns": list(found.columns), "out": out})
 
 
-def _predictions(pipeline: Any, rows: Any, target: str) -> Any:
+def check_columns(pipeline: Any, columns: Iterable[str], path: str, terminal: Terminal) -> None:
+    """Raise if a table lacks a column that the model needs; report those that it does not know."""
+    needed, columns = [name for names in columns_of(pipeline[0]) for name in names], list(columns)
+    absent = [name for name in needed if name not in columns]
+    if absent:
+        raise UserError(f"{path} has no column {listed(absent)}, which the model needs.")
+    known = {*needed, *pipeline.table_["left_out"], pipeline.table_["target"]}
+    extra = [name for name in columns if name not in known]
+    if extra:
+        terminal.note(f"columns the model does not know were ignored: {listed(extra)}.")
+
+
+def predictions_of(pipeline: Any, rows: Any) -> Any:
     """Return prediction and probabilities, or mean and standard deviation, as a table."""
     import pandas as pd
 
+    target = pipeline.table_["target"]
     X = pipeline[0].transform(rows)
     estimator = pipeline[-1]
     if hasattr(estimator, "classes_"):

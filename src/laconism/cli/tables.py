@@ -17,7 +17,7 @@ from .console import Terminal, UserError, listed, several
 from .raw import encoding_of, read_bytes
 
 # Texts that mean a missing value. "None" and "-" are not among them: they may be categories.
-_MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "<NA>", "?")
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "<NA>", "?")
 _DELIMITERS = ",;\t| "
 # Every number of a column may have one of these before or after it.
 _SIGNS = re.compile(r"[$€£¥%]")
@@ -75,7 +75,7 @@ def _read_text(
     _check_names(names, name)
     if all(_is_numeral(cell) for cell in names):
         raise UserError(f"{name}: the first line has numbers, not names; put a line of names above it.")
-    missing = [*_MISSING, *missing]
+    missing = [*MISSING, *missing]
     points = any("." in cell and _is_numeral(cell) for row in cells for cell in row)
     try:
         with warnings.catch_warnings():
@@ -263,13 +263,20 @@ def _bad_row(message: str) -> str:
     return message.rstrip(".") + "."
 
 
+def check_target(columns: Iterable[str], target: str, name: str) -> None:
+    """Raise if a table has no such column, or no other."""
+    columns = list(columns)
+    if target not in columns:
+        near = get_close_matches(target, columns, n=3)
+        others = " among others" if 0 < len(near) < len(columns) else ""
+        raise UserError(f"{name} has no column {target!r}; it has {listed(near or columns)}{others}.")
+    if len(columns) < 2:
+        raise UserError(f"{name} has no column besides the target {target}.")
+
+
 def split_target(table: Any, target: str, name: str, terminal: Terminal) -> tuple[Any, Any]:
     """Return the other columns and the target, both without rows whose target is missing."""
-    if target not in table.columns:
-        near = get_close_matches(target, list(table.columns), n=3)
-        others = " among others" if 0 < len(near) < len(table.columns) else ""
-        has = listed(near or table.columns) + others
-        raise UserError(f"{name} has no column {target!r}; it has {has}.")
+    check_target(table.columns, target, name)
     known = table[target].notna()
     if not known.any():
         raise UserError(f"{name}: the target {target} is missing in every row.")
@@ -277,7 +284,5 @@ def split_target(table: Any, target: str, name: str, terminal: Terminal) -> tupl
         gone = int((~known).sum())
         terminal.note(f"{several(gone, 'row')} without a value of the target {target} left out.")
         table = table[known]  # the index still counts the rows of the file
-    if table.shape[1] < 2:
-        raise UserError(f"{name} has no column besides the target {target}.")
     # Booleans with missing values are objects; without them they are booleans again.
     return table.drop(columns=target), table[target].infer_objects()

@@ -31,6 +31,7 @@ _MODEL_PACKAGES = (
     "likelihoods",
     "linalg",
     "model",
+    "partitions",
     "posterior",
     "priors",
     "rvm",
