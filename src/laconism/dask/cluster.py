@@ -50,9 +50,12 @@ class DaskPartitions(Partitions):
         if n_bytes <= _MAX_MEMORY_FRACTION * sum(each["memory_limit"] for each in workers):
             self._parts, self.persisted = self.client.persist(self._parts), True
 
-    def _gather(self, function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
+    def _gather(
+        self, function: Callable[..., Any], own: Sequence[Any], arguments: Sequence[Any]
+    ) -> list[Any]:
         shared, call = delayed(tuple(arguments), traverse=False), delayed(_call_numbered, pure=False)
-        tasks = [call(function, part, number, shared) for number, part in enumerate(self._parts)]
+        each = zip(self._parts, range(self.n_parts), own, strict=True)
+        tasks = [call(function, *job, shared) for job in each]
         return self._results(tasks)
 
     def _total(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
@@ -115,9 +118,9 @@ def _call(function: Callable[..., Any], part: Part, arguments: Sequence[Any]) ->
 
 
 def _call_numbered(
-    function: Callable[..., Any], part: Part, number: int, arguments: Sequence[Any]
+    function: Callable[..., Any], part: Part, number: int, own: Any, arguments: Sequence[Any]
 ) -> Any:
-    return function(part, number, *arguments)
+    return function(part, number, own, *arguments)
 
 
 def _add_all(results: Sequence[Any]) -> Any:

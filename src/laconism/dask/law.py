@@ -11,17 +11,14 @@ from sklearn.base import clone, is_classifier
 
 from .._protocols import Array
 
-# Rows of the data of a check, and of the sample.
+# Rows of the data of a check.
 _N_ROWS = 3_000
-_N_SAMPLE_ROWS = 600
-# Predictions agree to this, whatever the partitions.
-_TOLERANCE = 1e-6
 
 
 def check_dask_estimator(estimator: Any, client: Any) -> None:
     """Raise ``AssertionError`` if an estimator breaks the law; see :mod:`laconism.testing`."""
     X, y = _data(is_classifier(estimator))
-    model = clone(estimator).set_params(client=client, sample_rows=_N_SAMPLE_ROWS)
+    model = clone(estimator).set_params(client=client, sample_rows=_N_ROWS // 5)
     _demand(clone(model).client is client, model, "a clone must have the same client")
     even, uneven = _collections(X, y, [_N_ROWS // 3] * 3), _collections(X, y, _uneven())
     first, second = (clone(model).fit(*data) for data in (even, even))
@@ -29,7 +26,7 @@ def check_dask_estimator(estimator: Any, client: Any) -> None:
     _check_predictions(first, even[0], X)
     other = clone(model).set_params(sample_rows=_N_ROWS).fit(*uneven)
     whole = clone(model).set_params(sample_rows=_N_ROWS).fit(*even)
-    _same(model, _numbers(other, X), _numbers(whole, X), _TOLERANCE, "other partitions")
+    _same(model, _numbers(other, X), _numbers(whole, X), 1e-6, "other partitions")
     restored = pickle.loads(pickle.dumps(first))
     _demand(restored.client is None, model, "a pickled model must have no client")
     _same(model, _numbers(restored, X), _numbers(first, X), 0.0, "a pickled model")

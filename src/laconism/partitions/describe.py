@@ -129,7 +129,7 @@ def _factors(class_weight: Any, classes: Any, counts: Any) -> Array | None:
     return np.asarray(factors, dtype=np.float64)
 
 
-def describe_part(part: Part, number: int, classifies: bool) -> PartDescription:
+def describe_part(part: Part, number: int, own: None, classifies: bool) -> PartDescription:
     """Return what one partition holds."""
     X, y, weight = part
     values: Any = getattr(X, "data", X) if issparse(X) else X

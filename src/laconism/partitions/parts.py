@@ -52,18 +52,31 @@ class Partitions(ABC):
         self.report = report
 
     @abstractmethod
-    def _gather(self, function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
-        """Return the result of each partition."""
+    def _gather(
+        self, function: Callable[..., Any], own: Sequence[Any], arguments: Sequence[Any]
+    ) -> list[Any]:
+        """Return the result of each partition, given an argument of its own and those of all."""
 
     @abstractmethod
     def _total(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """Return the sum of the results of all partitions."""
 
-    def gather(self, kind: str, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Return a small result of each partition: ``function(part, number, *arguments)``."""
+    def gather(
+        self,
+        kind: str,
+        function: Callable[..., Any],
+        *arguments: Any,
+        each: Sequence[Any] | None = None,
+    ) -> list[Any]:
+        """Return a small result of each partition: ``function(part, number, own, *arguments)``.
+
+        ``own`` is its entry of ``each``.
+        """
         began = time.perf_counter()
-        found = self._gather(function, arguments)
-        self._record(kind, arguments, sum(_size(each) for each in found), began)
+        own = [None] * self.n_parts if each is None else each
+        found = self._gather(function, own, arguments)
+        moved = sum(_size(value) for pair in zip(found, own, strict=True) for value in pair)
+        self._record(kind, arguments, moved, began)
         return found
 
     def total(self, kind: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -109,10 +122,12 @@ class LocalPartitions(Partitions):
         self._n_threads = cpu_count() if n_jobs is None or n_jobs < 0 else n_jobs
         super().__init__(len(self.parts))
 
-    def _gather(self, function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
+    def _gather(
+        self, function: Callable[..., Any], own: Sequence[Any], arguments: Sequence[Any]
+    ) -> list[Any]:
         with ThreadPoolExecutor(self._n_threads) as pool:
-            jobs = enumerate(self.parts)
-            return list(pool.map(lambda job: function(job[1], job[0], *arguments), jobs))
+            jobs = zip(self.parts, range(self.n_parts), own, strict=True)
+            return list(pool.map(lambda job: function(*job, *arguments), jobs))
 
     def _total(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         with ThreadPoolExecutor(self._n_threads) as pool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +37,7 @@ def draw_sample(partitions: Partitions, description: Description, n_rows: int) -
     factor = counts / np.maximum(wanted, 1) * (wanted.sum() / counts.sum())
     shares = _shares(description, wanted)
     encoding = description.encoding
-    drawn = partitions.gather("sample", sample_part, encoding, shares, factor)
+    drawn = partitions.gather("sample", sample_part, encoding, factor, each=shares)
     drawn = [each for each in drawn if each.y.size]
     X = [each.X for each in drawn]
     rows = vstack(X, format="csr") if issparse(X[0]) else np.concatenate(X)
@@ -60,17 +59,13 @@ def _shares(description: Description, wanted: Array) -> list[Array]:
     return list(np.diff(ends, axis=0, prepend=0))
 
 
-def sample_part(
-    part: Part, number: int, encoding: Encoding, shares: Sequence[Array], factor: Array
-) -> Sample:
+def sample_part(part: Part, number: int, share: Array, encoding: Encoding, factor: Array) -> Sample:
     """Return the rows that one partition gives, in their order."""
     used = np.flatnonzero(part.weight > 0)
     codes = np.zeros(used.size, dtype=np.intp)
     if encoding.classes is not None:
         codes = np.searchsorted(encoding.classes, part.y[used])
-    chosen = [
-        evenly_spaced(used[codes == k], int(n)) if n else used[:0] for k, n in enumerate(shares[number])
-    ]
+    chosen = [evenly_spaced(used[codes == k], int(n)) if n else used[:0] for k, n in enumerate(share)]
     index = np.sort(np.concatenate(chosen))
     weight = encoding.weights(part)[index]
     code = np.zeros(index.size, dtype=np.intp)

@@ -93,8 +93,8 @@ def weigh(
     for _ in range(max_passes):
         for k, (fit, matrix) in zip(ahead, _moments(setting, list(ahead.values())), strict=True):
             point, prior = ahead[k], priors[k]
-            objective = fit - _penalty(prior, point.w)
-            if setting.ascends and k in reached and _fell(reached[k], point, objective):
+            objective = fit - _penalty(prior, point.w) if setting.ascends else fit
+            if k in reached and _fell(setting, reached[k], point, objective):
                 ahead[k] = _halfway(reached[k][0], point)
                 found[k] = replace(found[k], point=ahead[k])
                 continue
@@ -139,14 +139,24 @@ def _penalty(prior: Prior, w: Array) -> float:
     return float(np.sum(prior.penalty(w[w != 0] ** 2)))
 
 
-def _fell(reached: tuple[Point, float], point: Point, objective: float) -> bool:
-    """Whether a step on the same columns has lowered the objective, beyond rounding."""
+def _fell(setting: Setting, reached: tuple[Point, float], point: Point, objective: float) -> bool:
+    """Whether a step has lowered the objective, beyond rounding.
+
+    The evidence is not known, but a step towards its maximum does not cost a nat a column in likelihood.
+    """
     last, before = reached
+    if not setting.ascends:
+        return objective < before - max(point.index.size, last.index.size, 1)
     return np.array_equal(last.index, point.index) and objective < before - 1e-12 * abs(before)
 
 
 def _halfway(last: Point, point: Point) -> Point:
-    return replace(point, w=(last.w + point.w) / 2, b=(last.b + point.b) / 2)
+    """Return the point between two, on the columns of both."""
+    index = np.union1d(last.index, point.index)
+    w = np.zeros(index.size)
+    for each in (last, point):
+        w[np.searchsorted(index, each.index)] += each.w / 2
+    return replace(point, index=index, w=w, b=(last.b + point.b) / 2)
 
 
 def _done(setting: Setting, last: Point, found: Weighed[Any]) -> bool:
