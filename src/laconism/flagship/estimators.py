@@ -91,7 +91,8 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
     class_weight : None, dict or "balanced", default=None
         Weights of the classes, multiplied with ``sample_weight``.
     n_jobs : int or None, default=None
-        Number of workers for the one-against-rest problems of more than two classes.
+        Number of workers for the one-against-rest problems of more than two classes. Of more than 20,000
+        rows, the threads that sum over blocks of them; ``None`` is then all cores.
     callbacks : None, callable or list of callables, default=None
         Each is called with a :class:`~laconism.solvers.Record` for every size of the path; the
         objective is minus the loss in nats per observation. Returning ``True`` ends the path there.
@@ -203,7 +204,7 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
     max_rank : int, default=1000
         Largest rank of the factorisation of the kernel matrix; ``status_`` reports if it was reached.
     n_jobs : int or None, default=None
-        Not used: there is one output. All estimators have this parameter.
+        Of more than 20,000 rows, the threads that sum over blocks of them; ``None`` is all cores.
     callbacks : None, callable or list of callables, default=None
         As in :class:`LaconicClassifier`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import time
 from abc import ABC, abstractmethod
@@ -111,6 +112,17 @@ def add(left: Any, right: Any) -> Any:
     return left + right
 
 
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads that sum over partitions: by default all cores, as BLAS uses them.
+
+    The environment variable ``OMP_NUM_THREADS`` limits both.
+    """
+    if n_jobs is not None and n_jobs > 0:
+        return n_jobs
+    limit, cores = os.environ.get("OMP_NUM_THREADS", ""), int(cpu_count())
+    return min(cores, int(limit)) if limit.isdigit() and int(limit) else cores
+
+
 class LocalPartitions(Partitions):
     """Arrays in memory, in blocks of rows; several threads sum them."""
 
@@ -119,7 +131,7 @@ class LocalPartitions(Partitions):
     ) -> None:
         self.starts = np.arange(0, X.shape[0], size)
         self.parts = [Part(X[i : i + size], y[i : i + size], weight[i : i + size]) for i in self.starts]
-        self._n_threads = cpu_count() if n_jobs is None or n_jobs < 0 else n_jobs
+        self._n_threads = n_threads(n_jobs)
         super().__init__(len(self.parts))
 
     def _gather(
