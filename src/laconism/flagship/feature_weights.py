@@ -17,7 +17,7 @@ from .score_grid import GridPoint
 from .search import HyperparameterSearch
 
 # Feature weights of each part of the rows are learnt on the others.
-_N_PARTS = 5
+_N_PARTS = 3
 
 
 def learn_feature_weights(search: HyperparameterSearch, point: GridPoint) -> Array:
