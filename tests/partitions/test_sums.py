@@ -179,3 +179,10 @@ def test_the_flagship_on_many_rows_predicts_as_with_all_in_memory(monkeypatch, r
     else:
         difference = np.abs(model.predict_proba(X) - whole.predict_proba(X))
         assert difference.mean() < 0.02
+
+
+def test_values_of_one_and_minus_one_are_values(monkeypatch):
+    monkeypatch.setattr(many_rows, "SAMPLE_ROWS", 1_000)
+    X = np.random.default_rng(0).normal(size=(2_500, 1))
+    model = LaconicRegressor().fit(X, np.sign(X[:, 0]))
+    assert model.score(X, np.sign(X[:, 0])) > 0.8

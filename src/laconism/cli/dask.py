@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..interop.persistence import save
 from .columns import Plan, columns_of
 from .console import Terminal, check_writable, several
 from .dask_columns import Column, Kinds, fit_preprocessing, labels_of, plan_of, settle_target, tidied
 from .dask_files import Cluster, check_installed, compute, read_files
+from .fit import save_and_report
 from .models import Choice, Source
 from .predict import check_columns
 from .tables import check_target
@@ -26,7 +26,7 @@ class Partition:
     preprocessing: Any
     target: str
     kind: str  # of the target's array, as numpy has it
-    folds: int | None = None  # of every so many rows the first is held out
+    folds: int | None = None  # the first of every ``folds`` rows is held out
 
     def read(self, part: Any, number: int, held_out: bool) -> tuple[Any, Any]:
         """Return features and target of the rows to fit to, or of those that are held out."""
@@ -143,23 +143,6 @@ def fit(
         "left_out": sorted(files.plan.left_out),
         "kept_rows": [f"{int(row) + 1} of the sample" for row in kept],
     }
-    save(pipeline, out)
-    status = str(model.status_)
-    terminal.remark(f"{type(model).__name__}, {seconds:.1f} s: {status}")
-    terminal.remark(f"saved {out}; see `laconism inspect {out}`")
-    terminal.finish(
-        {
-            "model": type(model).__name__,
-            "task": files.task,
-            "target": source.target,
-            "rows": files.target.known,
-            "partitions": len(files.parts),
-            "features": int(model.n_features_in_),
-            "kept": int(model.n_relevant_),
-            "converged": bool(model.status_.converged),
-            "status": status,
-            "passes": [record._asdict() for record in model.history_],
-            "seconds": round(seconds, 3),
-            "out": out,
-        }
-    )
+    passes = [record._asdict() for record in model.history_]
+    facts = {"partitions": len(files.parts), "passes": passes}
+    save_and_report(pipeline, out, seconds, terminal, **facts)

@@ -61,9 +61,9 @@ def evaluate(
     if validation.max_rows is not None:
         raise UserError("--max-rows is for --engine local; --engine dask uses all rows.")
     keys = _COMPARED if validation.models is None else tuple(validation.models.split(","))
-    strange = [key for key in keys if key not in _COMPARED]
-    if strange:
-        raise UserError(f"--engine dask compares {listed(_COMPARED)}, not {listed(strange)}.")
+    others = [key for key in keys if key not in _COMPARED]
+    if others:
+        raise UserError(f"--engine dask compares {listed(_COMPARED)}, not {listed(others)}.")
     with cluster.client() as client:
         if saved is None:
             files = open_files(source, terminal, validation.folds)

@@ -44,8 +44,6 @@ def fit(
     Categories become 0 and 1, missing values are filled in, numbers are standardised: all of that
     is saved with the model. auto is the flagship, which needs no settings; sparse selects columns.
     """
-    from ..interop.persistence import save
-
     check_writable(out, source.path)
     data = read_data(source, terminal, as_grid=choice.grid_shape is not None)
     estimator = choice.make(data.task)
@@ -60,21 +58,29 @@ def fit(
         )
     began = time.perf_counter()
     pipeline = fit_pipeline(data, estimator, rows, source.target, terminal)
-    seconds = time.perf_counter() - began
+    save_and_report(pipeline, out, time.perf_counter() - began, terminal)
+
+
+def save_and_report(pipeline: Any, out: str, seconds: float, terminal: Terminal, **facts: Any) -> None:
+    """Save a fitted pipeline, and report what it is; ``facts`` are added to the report as JSON."""
+    from ..interop.persistence import save
+
+    model, table = pipeline[-1], pipeline.table_
     save(pipeline, out)
-    status = str(estimator.status_)
-    terminal.remark(f"{type(estimator).__name__}, {seconds:.1f} s: {status}")
+    status = str(model.status_)
+    terminal.remark(f"{type(model).__name__}, {seconds:.1f} s: {status}")
     terminal.remark(f"saved {out}; see `laconism inspect {out}`")
     terminal.finish(
         {
-            "model": type(estimator).__name__,
-            "task": data.task,
-            "target": source.target,
-            "rows": len(rows),
-            "features": int(estimator.n_features_in_),
-            "kept": int(estimator.n_relevant_),
-            "converged": bool(estimator.status_.converged),
+            "model": type(model).__name__,
+            "task": table["task"],
+            "target": table["target"],
+            "rows": table["rows"],
+            "features": int(model.n_features_in_),
+            "kept": int(model.n_relevant_),
+            "converged": bool(model.status_.converged),
             "status": status,
+            **facts,
             "seconds": round(seconds, 3),
             "out": out,
         }

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..partitions.weigh import Weighed
     from ..solvers import Problem
     from .candidate import Fits
-    from .reference import Reference
     from .references import FittedReferences
     from .search import Choice
 
@@ -127,17 +126,5 @@ def _with_posteriors(
         posterior = GaussianPosterior.from_ridge(answer)
         posterior = replace(posterior, intercept=posterior.intercept + level)
         moved = replace(reference, posterior=posterior, likelihood=likelihood, weight_variance=variance)
-        references.append(_at_sample(moved, problem))
+        references.append(moved.on_rows(problem))
     return replace(sampled, references=references)
-
-
-def _at_sample(reference: Reference, problem: Problem) -> Reference:
-    r"""Return the reference with its latents at the rows of a sample, with and without each row.
-
-    Without a row, :math:`1/v_{-i} = 1/v_i - r_i` and :math:`m_{-i} = m_i - v_{-i}\ell'_i`.
-    """
-    Phi = problem.design.matvec(np.eye(problem.design.shape[1]))
-    m, v = reference.posterior.latent(Phi)
-    _, slope, curvature = reference.likelihood.evaluate(problem.y, m)
-    left_out_v = v / np.maximum(1 - v * curvature, 0.5)
-    return replace(reference, m=m, v=v, left_out_m=m - left_out_v * slope, left_out_v=left_out_v)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 
 from .._protocols import Array, Index
-from ..judging.left_out import leave_one_out
+from ..judging.left_out import divide_out, leave_one_out
 from ..likelihoods import Binary, Likelihood
 from ..posterior import GaussianPosterior
 from .reference_features import FeatureMap, KernelMap
 
 if TYPE_CHECKING:
     from ..laplace.mode import Mode
+    from ..solvers import Problem
 
 # Mean and variance of the latent at each row.
 Latent: TypeAlias = tuple[Array, Array]
@@ -86,6 +87,13 @@ class Reference:
             left_out_m=self.left_out_m[rows],
             left_out_v=self.left_out_v[rows],
         )
+
+    def on_rows(self, problem: Problem) -> Self:
+        """Return the reference with its latents at the rows of a problem, with and without each row."""
+        m, v = self.posterior.latent(problem.design.matvec(np.eye(problem.design.shape[1])))
+        _, slope, curvature = self.likelihood.evaluate(problem.y, m)
+        left_out_m, left_out_v = divide_out(m, v, curvature, curvature * m + slope)
+        return replace(self, m=m, v=v, left_out_m=left_out_m, left_out_v=left_out_v)
 
     def left_out_log_density(self, y: Array) -> Array:
         """Return the log probability of each target, predicted without its row."""

@@ -44,9 +44,14 @@ def leave_one_out(mode: Mode, v: Array | None = None) -> tuple[Array, Array]:
     """
     v = mode.ridge.latent_variance(mode.problem.design, mode.r) if v is None else v
     times = 1.0 if mode.problem.leave_whole_rows else np.maximum(mode.problem.weight, 1.0)
-    own = v * mode.r / times
-    share = np.maximum(1 - own, _MIN_LEFT_OUT_SHARE)
-    return (mode.f - own * mode.target) / share, v / share
+    r = mode.r / times
+    return divide_out(mode.f, v, r, r * mode.target)
+
+
+def divide_out(m: Array, v: Array, r: Array, rz: Array) -> tuple[Array, Array]:
+    """Return mean and variance of latents without Gaussians of precision ``r`` and target ``rz / r``."""
+    share = np.maximum(1 - v * r, _MIN_LEFT_OUT_SHARE)
+    return (m - v * rz) / share, v / share
 
 
 def cross_validated(

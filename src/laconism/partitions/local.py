@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._protocols import Index
+from ..likelihoods import Binary
 from ..model.tasks import FitData
 from .describe import Description, Encoding, PartDescription
 from .parts import LocalPartitions
@@ -20,7 +21,7 @@ def sample_of(data: FitData, n_rows: int, n_jobs: int | None) -> tuple[FitData, 
     classes: Any = None
     if len(data.targets) > 1:
         y, classes = np.stack(data.targets).argmax(axis=0), np.arange(len(data.targets))
-    elif set(np.unique(y[: min(y.size, n_rows)])) <= {-1.0, 1.0}:
+    elif isinstance(data.likelihood, Binary):
         classes = np.array([-1.0, 1.0])
     partitions = LocalPartitions(data.X, y, data.weight, n_jobs)
     everything = PartitionedRows(partitions, _describe(partitions, Encoding(classes)))

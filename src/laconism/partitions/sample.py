@@ -12,7 +12,7 @@ from ..judging.rows import evenly_spaced
 from .describe import Description, Encoding
 from .parts import Part, Partitions
 
-# Rows of each class in a sample, if there are so many.
+# A sample has at least this many rows of each class, or all of them.
 _MIN_ROWS_PER_CLASS = 200
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ..judging.price import extended_bic, prior_price
 from ..likelihoods import Gaussian
@@ -108,6 +110,9 @@ def weigh(
         ahead = {k: point for k, point in ahead.items() if not _done(setting, reached[k][0], found[k])}
         if not ahead:
             break
+    else:
+        sentence = f"Newton's method did not converge within {max_passes} passes; raise tol."
+        warnings.warn(sentence, ConvergenceWarning, stacklevel=2)
     return [found[k] for k in range(len(points))]
 
 
