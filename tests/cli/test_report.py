@@ -13,9 +13,8 @@ pytest.importorskip("typer", reason="the command line needs typer")
 pytest.importorskip("skops", reason="the command line needs skops")
 pytest.importorskip("matplotlib", reason="the report needs matplotlib")
 
-from cli.test_cli import laconism_many, no_driver_survives, people  # noqa: E402, F401
-
 from browser import browse  # noqa: E402
+from cli.test_cli import laconism_many, no_driver_survives, people  # noqa: E402, F401
 
 # Of a phone, and of a screen.
 WIDTHS = (400, 1200)
