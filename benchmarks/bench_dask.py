@@ -1,7 +1,8 @@
 """Rows in Parquet files, workers of 2 GiB: the Dask estimators, and what else one would take.
 
 Half of the twenty features are informative, most of them only together. ``local`` is a fit of 200,000
-rows on one machine; ``in memory`` is the same code on plain arrays.
+rows on one machine; ``in memory`` is the same code on plain arrays; ``out of core`` has one worker of
+1 GiB and 5 GiB of rows with a thousand features, of which twenty count.
 """
 
 import resource
@@ -25,6 +26,13 @@ WORKER_MEMORY = "2GiB"
 MAX_PASSES = 20
 TREES = 100
 SIZES = (1_000_000, 5_000_000, 20_000_000)
+# Workers are compared on this many rows.
+ROWS_OF_WORKERS = SIZES[1]
+LIMIT = 7_200.0
+WIDE_P = 1_000
+WIDE_ROWS = 672_000
+WIDE_ROWS_PER_FILE = 8_000
+WIDE_WORKER_MEMORY = "1GiB"
 
 
 def sample(n, seed):
@@ -36,18 +44,26 @@ def sample(n, seed):
     return X, (f + 0.5 * rng.logistic(size=n) > 0).astype(np.int8)
 
 
-def files(n):
+def wide_sample(n, seed):
+    """Return rows of a thousand features, twenty of which count."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, WIDE_P))
+    f = X[:, :20] @ np.linspace(1.0, 0.1, 20)
+    return X, (f + rng.logistic(size=n) > 0).astype(np.int8)
+
+
+def files(n, draw=sample, n_per_file=ROWS_PER_FILE):
     """Return a folder with the rows as Parquet files, written once."""
     import pandas as pd
 
-    folder = Path(tempfile.gettempdir()) / f"laconism-dask-{n}"
-    parts = -(-n // ROWS_PER_FILE)
+    folder = Path(tempfile.gettempdir()) / f"laconism-dask-{draw.__name__}-{n}"
+    parts = -(-n // n_per_file)
     folder.mkdir(exist_ok=True)
     for part in range(parts):
         path = folder / f"part-{part:04d}.parquet"
         if not path.exists():
-            X, y = sample(min(ROWS_PER_FILE, n), part + 1)
-            frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(P)]).assign(y=y)
+            X, y = draw(min(n_per_file, n), part + 1)
+            frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])]).assign(y=y)
             frame.to_parquet(path.with_suffix(".new"))
             path.with_suffix(".new").rename(path)
     return folder
@@ -56,27 +72,30 @@ def files(n):
 def cells(quick):
     sizes = (50_000,) if quick else SIZES
     found = [
-        Cell("parquet", method, n, P, options={"workers": 2})
+        Cell("parquet", method, n, P, limit=LIMIT, options={"workers": 2})
         for n in sizes
         for method in ("sparse", "laconic", "lightgbm", "sgd")
     ]
     if quick:
         return found[:1]
-    found += [Cell("one worker", "sparse", SIZES[0], P, options={"workers": 1})]
+    one = {"limit": LIMIT, "options": {"workers": 1}}
+    found += [Cell("one worker", "sparse", ROWS_OF_WORKERS, P, **one)]
+    found += [Cell("out of core", "sparse", WIDE_ROWS, WIDE_P, **one)]
     found += [Cell("local", method, LOCAL_ROWS, P, threads=2) for method in ("sparse", "laconic")]
     return found + [Cell("in memory", "laconic", n, P, threads=2) for n in (200_000, 1_000_000)]
 
 
 def run(cell, watch):
     watch.repeats = 1
-    X_test, y_test = sample(TEST_ROWS if not cell.quick else 5_000, 0)
+    wide = cell.case == "out of core"
+    X_test, y_test = wide_sample(20_000, 0) if wide else sample(5_000 if cell.quick else TEST_ROWS, 0)
     if cell.case in ("local", "in memory"):
         X, y = sample(cell.n, 1)
         local = {"sparse": lambda: SparseBayesClassifier(kernel="rbf"), "laconic": LaconicClassifier}
         model, row = watch(lambda: local[cell.method]().fit(X, y))
         yield {**row, **figures(model, X_test, y_test)}
         return
-    folder = files(cell.n)
+    folder = files(cell.n, wide_sample, WIDE_ROWS_PER_FILE) if wide else files(cell.n)
     if cell.method == "sgd":
         model, row = watch(lambda: descend(folder))
         yield {**row, **figures(model, X_test, y_test)}
@@ -84,8 +103,9 @@ def run(cell, watch):
     from distributed import Client, LocalCluster
 
     settings = {"n_workers": cell.options["workers"], "threads_per_worker": 1}
+    settings["memory_limit"] = WIDE_WORKER_MEMORY if wide else WORKER_MEMORY
     with (
-        LocalCluster(**settings, memory_limit=WORKER_MEMORY, dashboard_address=None) as cluster,
+        LocalCluster(**settings, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         model, row = watch(lambda: fit(cell, client, folder))
@@ -111,7 +131,8 @@ def fit(cell, client, folder):
         X, y = frame.drop(columns="y"), frame["y"]
         return DaskLGBMClassifier(n_estimators=TREES, client=client, verbose=-1).fit(X, y)
     if cell.method == "sparse":
-        return DaskSparseBayesClassifier(kernel="rbf", client=client).fit(X, y)
+        kernel = None if cell.case == "out of core" else "rbf"
+        return DaskSparseBayesClassifier(kernel=kernel, client=client).fit(X, y)
     return DaskLaconicClassifier(client=client).fit(X, y)
 
 
@@ -167,8 +188,12 @@ def bars(rows):
         )
         worse = _difference(at("log_loss", method), at("log_loss", "lightgbm"))
         found.append(Bar(f"{method}: log-loss above that of lightgbm", worse))
-    speed = ratio(*(at("seconds", "sparse", SIZES[0], case) for case in ("one worker", "parquet")))
+    speed = ratio(
+        *(at("seconds", "sparse", ROWS_OF_WORKERS, case) for case in ("one worker", "parquet"))
+    )
     found.append(Bar("sparse: two workers instead of one", speed, ">=", 1.7, "x"))
+    peak = ratio(at("worker_mib", "sparse", WIDE_ROWS, "out of core"), 1024)
+    found.append(Bar("5 GiB on disk: peak memory of the worker", peak, "<=", 1, " GiB"))
     for n, seconds, gib in ((200_000, 60, 2), (1_000_000, 300, 6)):
         used = ratio(at("peak_mib", "laconic", n, "in memory"), 1024)
         what = f"in memory, {n:,} rows"

@@ -376,7 +376,8 @@ def test_each_row_has_the_moments_that_its_label_gives_it(intercept):
     np.testing.assert_allclose(
         mean.ridge.latent_variance(problem.design, mean.r), moments[:, 2], rtol=1e-6
     )
-    near = fit_shared(problem, 0.03, gain=1e-3, products=row_products(problem.design), moments=True)
+    products = row_products(problem.design, intercept=problem.intercept)
+    near = fit_shared(problem, 0.03, gain=1e-3, products=products, moments=True)
     np.testing.assert_allclose(near.f, mean.f, rtol=1e-2)
     np.testing.assert_allclose(near.objective, mean.objective, rtol=1e-4)
 

@@ -103,9 +103,10 @@ def test_steps_from_the_products_of_rows_find_the_same_mode(likelihood, intercep
     y = np.where(Phi[:, 0] + rng.normal(size=40) > 3, 1.0, -1.0)
     weight = rng.uniform(0.5, 3.0, size=40)
     problem = Problem(DenseDesign(Phi), y, likelihood, Jeffreys(), weight, intercept)
-    products = row_products(problem.design)
-    np.testing.assert_allclose(products, Phi @ Phi.T)
-    assert row_products(DenseDesign(Phi[:, :20])) is None  # then there is nothing to win
+    products = row_products(problem.design, intercept=intercept)
+    centred = Phi - Phi.mean(axis=0) if intercept else Phi
+    np.testing.assert_allclose(products, centred @ centred.T)
+    assert row_products(DenseDesign(Phi[:, :20]), intercept=True) is None  # then there is nothing to win
     for latent in (None, np.zeros(40)):
         theirs = fit_shared(problem, 0.1, latent=latent)
         ours = fit_shared(problem, 0.1, latent=latent, products=products)

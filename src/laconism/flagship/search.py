@@ -148,7 +148,7 @@ class HyperparameterSearch(ScoreGrid):
         if width not in self._problems:
             features, X, theta = self._coordinates
             design = DenseDesign(features.columns(X, self.rows.weight, width, theta))
-            self._products[width] = row_products(design)
+            self._products[width] = row_products(design, intercept=self.rows.intercept)
             self._problems[width] = self.rows.problems(design)
         return self._problems[width]
 

@@ -64,12 +64,17 @@ def fit_shared(
     return mode
 
 
-def row_products(design: Design) -> Array | None:
-    """Return ``Phi Phi'`` if there are enough columns that solving from it is faster."""
+def row_products(design: Design, *, intercept: bool) -> Array | None:
+    """Return ``Phi Phi'`` if there are enough columns that solving from it is faster.
+
+    With an intercept the columns may be centred, which keeps the digits of wide kernels.
+    """
     n, p = design.shape
     if 2 * p <= n:
         return None
     Phi = design.matvec(np.eye(p))
+    if intercept:
+        Phi = Phi - Phi.mean(axis=0)
     return np.asarray(Phi @ Phi.T)
 
 
