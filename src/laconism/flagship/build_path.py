@@ -15,7 +15,8 @@ from ..posterior import GaussianPosterior
 from ..solvers import Problem
 from .path import Path, evaluation_rows, path_sizes
 from .prior_variance import with_prior_variance
-from .projection import Projection, choose_columns
+from .projection import PriorPenalty, Projection, ShrinkagePenalty, choose_columns, choose_kernels
+from .reference_features import KernelMap
 from .tasks import ProjectionTask
 from .wide import FEW_COLUMNS, feature_sizes
 from .wide_projection import LossWeights, WideProjection
@@ -103,6 +104,9 @@ class PathBuilder:
 
     def _columns(self, max_columns: int) -> list[Index]:
         """Return the columns of every size, chosen among all or among those of a sparse reference."""
+        priors = self._priors()
+        if priors:
+            return self._kernels(priors, max_columns)
         design, penalty = self.fitted.built.design.share(), self.loss.penalty
         among = getattr(self.references[0].feature_map, "source", None)
         if among is not None:
@@ -121,11 +125,38 @@ class PathBuilder:
         )
         return columns if among is None else [among[index] for index in columns]
 
+    def _priors(self) -> list[PriorPenalty]:
+        """Return the penalty of each output's prior; none unless references are Gaussian processes."""
+        features = self.references[0].feature_map
+        if not isinstance(features, KernelMap) or features.rotation is not None or not is_on("prior_penalty"):
+            return []
+        C = features.columns(self.fitted.built.basis.centres)
+        return [
+            PriorPenalty(C, each.posterior.mean, 1 / each.weight_variance if each.weight_variance else 0.0)
+            for each in self.references
+        ]
+
+    def _kernels(self, priors: Sequence[PriorPenalty], max_columns: int) -> list[Index]:
+        """Return the kernels of every size, chosen with the mean precision of the outputs."""
+        weight = self.dense.weight
+        return choose_kernels(
+            self.dense.design.matvec(np.eye(self.dense.design.shape[1])),
+            np.mean(self.loss.seen, axis=0),
+            np.column_stack([each.weights for each in priors]),
+            priors[0].coordinates,
+            float(np.mean([each.precision for each in priors])),
+            intercept=self.dense.intercept,
+            max_columns=max_columns,
+            enough=_STOP_TOLERANCE_FRACTION * self.tolerance * float(weight.sum()),
+            min_columns=_MIN_FORWARD_COLUMNS,
+        )
+
     def _project(self, columns: list[Index]) -> Path:
         """Return the path of the models on these sets of columns, with their losses."""
         used = np.unique(np.concatenate(columns))
         Phi = self.fitted.built.design.keep(used).matvec(np.eye(used.size))
-        penalty = None if self.loss.penalty is None else self.loss.penalty.on_columns(used)
+        penalties: Sequence[ShrinkagePenalty | PriorPenalty | None]
+        penalties = self._priors() or [self.loss.penalty] * len(self.references)
         projections = [
             Projection.of(
                 Phi,
@@ -134,9 +165,9 @@ class PathBuilder:
                 self.dense.design,
                 reference.posterior,
                 intercept=self.dense.intercept,
-                penalty=penalty,
+                penalty=None if penalty is None else penalty.on_columns(used),
             )
-            for reference, r in zip(self.references, self.loss.seen, strict=True)
+            for reference, r, penalty in zip(self.references, self.loss.seen, penalties, strict=True)
         ]
         at_rows = evaluation_rows(self.references[0].m)
         evaluate = self._evaluator(at_rows)

@@ -132,6 +132,12 @@ class KernelFamily:
         Z = FeatureMap.of(np.asarray(X, dtype=np.float64), weight).columns(X)
         return (replace(self, unit=np.ones(Z.shape[1])), Z) if Z.shape[1] else None
 
+    def on_features(self, index: Index) -> Self:
+        """Return the family of some of the features, of the same widths."""
+        origin = None if self.origin is None else self.origin[index]
+        spread = None if self.spread is None else self.spread[index]
+        return replace(self, unit=self.unit[index], origin=origin, spread=spread)
+
     @property
     def positive(self) -> bool:
         """Whether the kernels are positive semi-definite, as the covariance of a process must be."""

@@ -61,7 +61,7 @@ class Path:
     posteriors: list[list[GaussianPosterior]]  # of each step, one for each output
     nats: Array  # lost per row
     complete: bool = True  # whether it ended for lack of gain, and not at the limit
-    prior_variance: float = 0.0  # of the latent far from all rows, if it is known
+    weight_variance: float = 0.0  # of the prior, if it is added far from all rows
     variance_powers: Array | None = None  # of each step, see PriorResidualVariance
     selected: int | None = None  # the step that cross-validation selects, of features
 
@@ -119,7 +119,7 @@ class Path:
         if self.variance_powers is None or not np.isfinite(self.variance_powers[step]):
             return None
         kept = basis.keep(self.columns[step])
-        return PriorResidualVariance.of(kept, self.prior_variance, float(self.variance_powers[step]))
+        return PriorResidualVariance.of(kept, self.weight_variance, float(self.variance_powers[step]))
 
     def report(self, report: Reporter, began: float) -> Path:
         """Call the callbacks for every step; return the path up to the step where one of them stops."""

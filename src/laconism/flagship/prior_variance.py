@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from .path import Path, evaluation_rows
 from .reference_features import KernelMap
 
 if TYPE_CHECKING:
-    from .reference import Reference
     from .references import FittedReferences
 
 # Powers to choose from. Power one is the residual of the prior; the largest adds variance only far from
@@ -35,22 +34,22 @@ def with_prior_variance(path: Path, fitted: FittedReferences) -> Path:
 
     The power is the one for which the log predictive variances are closest to the leave-one-out log
     variances of the reference; of ties, the lowest. It is infinite, and nothing is added, if the kernels
-    are too few to cover the training rows. There are no powers (None) if the prior variance differs
-    between rows.
+    are too few to cover the training rows. There are no powers (None) without a Gaussian process.
     """
     reference, weight, built = path.references[0], fitted.rows.weight, fitted.built
     if isinstance(reference.likelihood, Binary) or not is_on("far_variance"):
         return path
     rows = evaluation_rows(reference.m, _MAX_VARIANCE_ROWS)
     columns, posteriors = path.columns, [each[0] for each in path.posteriors]
-    height = _prior_variance(reference)
-    if not height:
+    features = reference.feature_map
+    if not isinstance(features, KernelMap) or features.rotation is not None:
         return path
-    basis: Any = built.basis
+    basis, unit = cast(Any, built.basis), reference.weight_variance
     used = np.unique(np.concatenate(columns))
     Phi = built.design.keep(used).rows(rows).matvec(np.eye(used.size))
     few, centre = basis.keep(used), built.centre[used]
     K = np.asarray(few.columns(few.centres), dtype=np.float64)
+    at_rows = np.asarray(basis.kernel.diag(fitted.rows.X[rows]), dtype=np.float64)
     noise: Any = reference.likelihood
     share = weight[rows] / weight[rows].sum()
     target = np.log(noise.variance + reference.left_out_v[rows])
@@ -61,21 +60,13 @@ def with_prior_variance(path: Path, fitted: FittedReferences) -> Path:
     def power(index: Index, posterior: GaussianPosterior) -> float:
         at = np.searchsorted(used, index)
         v = posterior.latent(Phi[:, at])[1]
-        e = relative_residual(kernel_triangle(K[np.ix_(at, at)]), Phi[:, at] + centre[at])
-        errors = np.array([error(v + height * e**each) for each in _VARIANCE_POWERS])
+        own = K[np.ix_(at, at)]
+        relative = at_rows / max(float(own.diagonal().max(initial=0.0)), np.finfo(float).tiny)
+        e = relative_residual(kernel_triangle(own), Phi[:, at] + centre[at], relative)
+        errors = np.array([error(v + unit * at_rows * e**each) for each in _VARIANCE_POWERS])
         if errors.min() > error(v) + _MAX_SQUARED_LOG:
             return np.inf
         return float(_VARIANCE_POWERS[np.argmax(errors <= errors.min() + _TIE_SQUARED_LOG)])
 
     powers = np.array([power(*model) for model in zip(columns, posteriors, strict=True)])
-    return replace(path, prior_variance=height, variance_powers=powers)
-
-
-def _prior_variance(reference: Reference) -> float:
-    """Return the variance of the latent far from all rows; zero if it is not the same everywhere."""
-    features = reference.feature_map
-    if not isinstance(features, KernelMap) or features.rotation is not None:
-        return 0.0
-    diagonal = np.asarray(features.kernel.diag(features.rows), dtype=np.float64)
-    largest = float(diagonal.max(initial=0.0))
-    return reference.weight_variance * largest if (diagonal == largest).all() else 0.0
+    return replace(path, weight_variance=unit, variance_powers=powers)

@@ -45,11 +45,69 @@ class ShrinkagePenalty:
         """Return the penalty on some of the columns."""
         return type(self)(self.precision[index], self.weights[index], self.rotation[index])
 
+    def added_to(self, gram: Array, slope: Array, cross: Array) -> tuple[Array, Array, Array]:
+        """Return the normal equations of a projection with the penalty."""
+        p = self.precision
+        return gram + np.diag(p), slope + p * self.weights, cross + self.rotation.T * p
+
     def loss(self, index: Index, w: Array) -> float:
         """Return the loss of a model with these weights on some of the columns."""
         missing = self.weights.copy()
         missing[index] -= w
         return 0.5 * float(self.precision @ missing**2)
+
+
+@dataclass(frozen=True)
+class PriorPenalty:
+    r"""The squared distance of a projection from the dense model under the prior, in nats.
+
+    Columns are kernels, and the dense model is a Gaussian process with weights :math:`u` of precision
+    :math:`\alpha` on features. With the features :math:`C` of the centres of the columns it is
+    :math:`\tfrac{\alpha}2|C^Tw - u|^2`. Together with the loss at the training rows this is the distance in
+    units of the posterior of the dense model. It decides what the training rows do not: the latent
+    between them and far from them.
+    """
+
+    coordinates: Array  # C
+    weights: Array  # u
+    precision: float
+
+    def on_columns(self, index: Index) -> Self:
+        """Return the penalty on some of the columns."""
+        return type(self)(self.coordinates[index], self.weights, self.precision)
+
+    def added_to(self, gram: Array, slope: Array, cross: Array) -> tuple[Array, Array, Array]:
+        """Return the normal equations of a projection with the penalty."""
+        C, alpha = self.coordinates, self.precision
+        return gram + alpha * (C @ C.T), slope + alpha * (C @ self.weights), cross + alpha * C.T
+
+
+def choose_kernels(
+    dense: Array,
+    r: Array,
+    weights: Array,
+    coordinates: Array,
+    precision: float,
+    *,
+    intercept: bool,
+    max_columns: int,
+    enough: float,
+    min_columns: int = 0,
+) -> list[Index]:
+    r"""Return, for every size, kernels that explain a Gaussian process nearly as well as all kernels.
+
+    As :func:`choose_columns`, with the loss of :class:`PriorPenalty` beside that at the training rows:
+    :math:`\tfrac12(C^Tw - u)^TH(C^Tw - u)` with the posterior precision :math:`H` of the dense model.
+    ``dense`` has its features at the rows, ``weights`` one column of weights for each output.
+    """
+    half = np.sqrt(r)
+    root = half[:, None] * dense
+    if intercept:
+        root = root - np.outer(half, (r @ dense) / r.sum())
+    root = upper_root(np.vstack([root, np.sqrt(precision) * np.eye(dense.shape[1])]))
+    T, t = root @ coordinates.T, root @ weights
+    nothing = np.zeros(T.shape[1])
+    return _choose(T, t, nothing, nothing[:, None], _ROUNDING, max_columns, enough, min_columns)
 
 
 def choose_columns(
@@ -83,7 +141,14 @@ def choose_columns(
     u: Array = p[:, None]
     if penalty is not None:
         p, u = penalty.precision, penalty.weights[:, None]
-    chosen, up = _forward(T, t, p, u, min(max_columns, T.shape[1]), enough, min_columns, in_span)
+    return _choose(T, t, p, u, in_span, max_columns, enough, min_columns)
+
+
+def _choose(
+    T: Array, t: Array, p: Array, u: Array, in_span: float, most: int, enough: float, least: int
+) -> list[Index]:
+    """Return the columns of every size for a compressed problem."""
+    chosen, up = _forward(T, t, p, u, min(most, T.shape[1]), enough, least, in_span)
     T, p, u = T[:, chosen], p[chosen], u[chosen]
     sets, down = _backward(T.T @ T + np.diag(p), T.T @ t + p[:, None] * u, up[0], chosen)
     return [chosen[:k] if up[k] <= down[k] else sets[k] for k in range(chosen.size + 1)]
@@ -212,7 +277,7 @@ class Projection:
         posterior: GaussianPosterior,
         *,
         intercept: bool,
-        penalty: ShrinkagePenalty | None = None,
+        penalty: ShrinkagePenalty | PriorPenalty | None = None,
     ) -> Self:
         """Return the projection onto subsets of these columns.
 
@@ -229,9 +294,7 @@ class Projection:
         gram, slope = weighted.T @ (Phi - centre), weighted.T @ (m - level)
         cross = dense.rmatvec(weighted)
         if penalty is not None:
-            gram = gram + np.diag(penalty.precision)
-            slope = slope + penalty.precision * penalty.weights
-            cross = cross + penalty.rotation.T * penalty.precision
+            gram, slope, cross = penalty.added_to(gram, slope, cross)
         return cls(gram, slope, upper_root(posterior.root_dot(cross)), centre, level, spread)
 
     def onto(self, index: Index) -> GaussianPosterior:

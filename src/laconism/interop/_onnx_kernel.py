@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import RBF, Linear, Matern, Polynomial, Product, Scaled, Sum
+from ..kernels import RBF, Additive, Linear, Matern, Polynomial, Product, Scaled, Sum
 from ..kernels.matern import MAX_SCALED_DISTANCE
 from ._onnx_graph import Tensor, zeros
 
@@ -30,6 +30,8 @@ def kernel_diagonal(kernel: Any, X: Tensor) -> Tensor:
         return left + right if isinstance(kernel, Sum) else left * right
     if isinstance(kernel, RBF | Matern):
         return zeros(X) + 1.0
+    if isinstance(kernel, Additive):
+        return _combined(kernel, [_additive_diagonal(term, X) for term in kernel.terms(X.width)])
     squares = (X * X).sum() * float(getattr(kernel, "gamma", 1.0))
     return writer_of(_PROFILES, kernel, "kernel")(kernel, squares)
 
@@ -110,6 +112,51 @@ def _scaled(kernel: Scaled, X: Tensor, centres: Centres) -> Tensor:
     return kernel_columns(inner, X * root, centres * root)
 
 
+def _additive(kernel: Additive, X: Tensor, centres: Centres) -> Tensor:
+    """Return the sum of products of kernels of one feature, by the recursion of the Python code."""
+    terms = []
+    for term in kernel.terms(centres.shape[1]):
+        x, c = X.columns(np.array([term.feature])), centres[:, term.feature]
+        x, c = (x - term.mean) * (1 / term.deviation), (c - term.mean) / term.deviation
+        apart = x - c
+        each = (apart * apart * -term.gamma).exp()
+        if term.is_centred:
+            each = (each - _mean_at(term, x) * (term.mean_at(c) / term.grand_mean)) * (1 / term.height)
+        terms.append(each * term.weight)
+    return _combined(kernel, terms)
+
+
+def _mean_at(term: Any, x: Tensor) -> Tensor:
+    spread = 1 + 2 * term.gamma
+    return (x * x * (-term.gamma / spread)).exp() * float(1 / np.sqrt(spread))
+
+
+def _additive_diagonal(term: Any, X: Tensor) -> Tensor:
+    """Return the weighted kernel of one feature with itself."""
+    x = (X.columns(np.array([term.feature])) - term.mean) * (1 / term.deviation)
+    if not term.is_centred:
+        return zeros(X) + term.weight
+    m = _mean_at(term, x)
+    return (1.0 - m * m * (1 / term.grand_mean)) * (term.weight / term.height)
+
+
+def _combined(kernel: Additive, terms: list[Tensor]) -> Tensor:
+    """Return the elementary symmetric polynomials of the terms, times the variances of their orders."""
+    variances = kernel.order_variances()
+    sums: list[Tensor | None] = [None] * variances.size
+    for term in terms:
+        for o in range(variances.size - 1, 0, -1):
+            below, here = sums[o - 1], sums[o]
+            if below is not None:
+                sums[o] = term * below if here is None else here + term * below
+        sums[0] = term if sums[0] is None else sums[0] + term
+    parts = [each * float(v) for each, v in zip(sums, variances, strict=True) if each is not None]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
 _PROFILES: dict[type, Callable[..., Tensor]] = {
     RBF: lambda kernel, sq: (sq * -float(kernel.gamma)).exp(),
     Matern: _matern,
@@ -122,6 +169,7 @@ _KERNELS: dict[type, Callable[..., Tensor]] = {
     Linear: _dot_product,
     Polynomial: _dot_product,
     Scaled: _scaled,
+    Additive: _additive,
     Sum: lambda k, X, C: kernel_columns(k.left, X, C) + kernel_columns(k.right, X, C),
     Product: lambda k, X, C: kernel_columns(k.left, X, C) * kernel_columns(k.right, X, C),
 }

@@ -123,7 +123,7 @@ def _with_far_variance(model: Any, X: Tensor, Phi: Tensor, away: Tensor, v: Tens
     if isinstance(extra, Augmentation):
         return _augmented(model, extra, X, away, v)
     if isinstance(extra, PriorResidualVariance):
-        return _with_prior_residual(model, extra, Phi, v)
+        return _with_prior_residual(model, extra, X, Phi, v)
     return v
 
 
@@ -147,14 +147,22 @@ def _augmented(model: Any, extra: Augmentation, X: Tensor, away: Tensor, v: Tens
     return augmented
 
 
-def _with_prior_residual(model: Any, extra: PriorResidualVariance, Phi: Tensor, v: Tensor) -> Tensor:
+def _with_prior_residual(
+    model: Any, extra: PriorResidualVariance, X: Tensor, Phi: Tensor, v: Tensor
+) -> Tensor:
     """Return the variance plus the prior residual variance, which the kept kernels lack."""
     size = extra.triangle.lower.shape[0]
+    height = zeros(X) + float(extra.height)
+    if extra.kernel is not None:
+        height = kernel_diagonal(extra.kernel, X) * (float(extra.height) / float(extra.largest))
     if not size:
-        return v + float(extra.height)
+        return v + height
     explained = _part(model, Phi, 0) @ extra.triangle.solve(np.eye(size)).T
-    residual = (1.0 - (explained * explained).sum()).at_least(0.0)
-    return v + Phi.graph.op("Pow", residual, float(extra.power)) * float(extra.height)
+    known = (explained * explained).sum()
+    if extra.kernel is not None:
+        tiny = float(np.finfo(X.graph.dtype).tiny)
+        known = known * float(extra.height) / height.at_least(tiny)
+    return v + Phi.graph.op("Pow", (1.0 - known).at_least(0.0), float(extra.power)) * height
 
 
 # ---- classes ------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 # What each switch turns off.
 SWITCHES = {
+    "additive": "the candidates with additive kernels",
     "calibrate": "the scale and the shift that fit left-out labels",
     "evidence_weights": "feature weights by the evidence; those by slopes are taken",
     "far_variance": "the prior variance that a regression adds far from its kernels",
@@ -24,6 +25,7 @@ SWITCHES = {
     "moment_matching": "expectation propagation where features outnumber rows",
     "near_duplicates": "rows that are nearly equal count as one",
     "parabola": "hyper-parameters between the points of the grid",
+    "prior_penalty": "the distance under the prior, in projections onto kernels",
     "projection_error": "the error of a projection's mean, added to its variance",
     "restart_widths": "further starts of the search of the width",
     "shrinkage_penalty": "the loss at new rows, in projections onto features",

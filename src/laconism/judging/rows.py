@@ -44,3 +44,8 @@ def evenly_spaced(order: Index, n_rows: int) -> Index:
     """Return at most this many rows at even steps of an order."""
     few = min(order.size, n_rows)
     return np.asarray(order[np.linspace(0, order.size - 1, few).astype(np.intp)])
+
+
+def canonical_columns(X: Array, columns: Index) -> Index:
+    """Return columns sorted by their values, so that their order does not matter if that of rows does not."""
+    return np.asarray(columns[np.lexsort(X[::-1, columns])])

@@ -2,12 +2,13 @@
 
 - ``base``: the base classes, of the distance and of the inner product, sums and products.
 - ``_pairwise``: distances and inner products of rows, dense or sparse, without overflow.
-- ``linear``, ``polynomial``, ``rbf``, ``matern``: the kernels.
+- ``linear``, ``polynomial``, ``rbf``, ``matern``, ``additive``: the kernels.
 - ``scaled``: a weight for each feature; ``callable``: a function as a kernel.
 - ``_resolve``: from the argument ``kernel=`` of an estimator to a kernel.
 """
 
 from ._resolve import REGISTRY, resolve_kernel
+from .additive import Additive
 from .base import DotProduct, Kernel, Product, Stationary, Sum
 from .callable import FunctionKernel
 from .linear import Linear
@@ -19,6 +20,7 @@ from .scaled import Scaled
 __all__ = [
     "RBF",
     "REGISTRY",
+    "Additive",
     "DotProduct",
     "FunctionKernel",
     "Kernel",

@@ -25,9 +25,13 @@ def kernel_triangle(K: Array) -> Triangle:
     return Triangle.of(largest * (K + _RELATIVE_JITTER * largest * np.eye(len(K))))
 
 
-def relative_residual(triangle: Triangle, Phi: Array) -> Array:
-    """Return ``1 - k_xM K_MM^-1 k_Mx / k(x, x)`` at each row of ``Phi = k_XM``, never below zero."""
-    return np.asarray(np.maximum(1 - (triangle.solve(Phi.T) ** 2).sum(axis=0), 0.0))
+def relative_residual(triangle: Triangle, Phi: Array, relative_height: Array | float = 1.0) -> Array:
+    """Return ``1 - k_xM K_MM^-1 k_Mx / k(x, x)`` at each row of ``Phi = k_XM``, never below zero.
+
+    ``relative_height`` is ``k(x, x)`` over ``h``, one if it is the same everywhere.
+    """
+    known = (triangle.solve(Phi.T) ** 2).sum(axis=0)
+    return np.asarray(np.maximum(1 - known / np.maximum(relative_height, _TINY), 0.0))
 
 
 @dataclass(frozen=True)
@@ -41,18 +45,26 @@ class PriorResidualVariance:
     """
 
     triangle: Triangle  # of the kernel matrix of the kept rows
-    height: float  # variance of the prior
+    height: float  # largest variance of the prior at a kept row
     power: float
+    kernel: Kernel | None = None  # if its height differs between rows
+    largest: float = 1.0  # its largest height at a kept row
 
     @classmethod
-    def of(cls, basis: Any, height: float, power: float) -> Self:
-        """Return the variance for the kernels of a basis."""
+    def of(cls, basis: Any, unit: float, power: float) -> Self:
+        """Return the variance for the kernels of a basis, given that of a weight."""
         K = np.asarray(basis.columns(basis.centres), dtype=np.float64)
-        return cls(kernel_triangle(K), height, power)
+        diagonal = K.diagonal()
+        if not diagonal.size:
+            return cls(kernel_triangle(K), unit, power, basis.kernel)
+        largest = float(diagonal.max())
+        kernel = None if (diagonal == largest).all() else basis.kernel
+        return cls(kernel_triangle(K), unit * largest, power, kernel, largest)
 
     def apply(self, X: Any, Phi: Array, m: Array, v: Array) -> tuple[Array, Array]:
         """Return the mean unchanged, and the variance with the residual added."""
-        return m, v + self.height * relative_residual(self.triangle, Phi) ** self.power
+        ratio = 1.0 if self.kernel is None else self.kernel.diag(X) / self.largest
+        return m, v + self.height * ratio * relative_residual(self.triangle, Phi, ratio) ** self.power
 
 
 @dataclass(frozen=True)
