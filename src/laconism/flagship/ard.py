@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 _PRIOR_RATE = 16.0
 # A weight is between this and its inverse, relative to the mean at the start; near this it is zero.
 _MIN_WEIGHT = 1e-4
-# Bound of the signal-to-noise ratio, in powers of ten.
-_MAX_LOG10_RATIO = 6.0
+# Bound of the logarithm of the signal-to-noise ratio.
+_MAX_LOG_RATIO = 14.0
 # An iteration that gains less of the objective is the last.
-_RELATIVE_GAIN = 1e-5
+RELATIVE_GAIN = 1e-5
 # Further iterations gain less than the search of the width that follows.
-_MAX_ITERATIONS = 50
+MAX_ITERATIONS = 50
 # Weights are rounded to this fraction of a power of two, so that rounding errors do not move them.
 _LOG2_RESOLUTION = 0.25
 
@@ -57,16 +57,20 @@ def evidence_feature_weights(
         return _PRIOR_RATE * gamma * theta.sum() - value, -np.append(slopes, np.vdot(W, K))
 
     ends = [(np.log(_MIN_WEIGHT), -np.log(_MIN_WEIGHT))] * sort.size
-    ends.append((-_MAX_LOG10_RATIO * np.log(10), _MAX_LOG10_RATIO * np.log(10)))
+    ends.append((-_MAX_LOG_RATIO, _MAX_LOG_RATIO))
     end = minimize(
         loss,
         first,
         jac=True,
         method="L-BFGS-B",
         bounds=ends,
-        options={"maxiter": _MAX_ITERATIONS, "ftol": _RELATIVE_GAIN},
+        options={"maxiter": MAX_ITERATIONS, "ftol": RELATIVE_GAIN},
     )
     theta, found = np.zeros(varies.size), end.x[:-1]
-    rounded = _LOG2_RESOLUTION * np.round(found / np.log(2) / _LOG2_RESOLUTION)
-    theta[sort] = np.where(found > np.log(2 * _MIN_WEIGHT), 2.0**rounded, 0.0)
+    theta[sort] = np.where(found > np.log(2 * _MIN_WEIGHT), np.exp(rounded(found)), 0.0)
     return np.asarray(theta / theta[varies].mean()) if theta.any() else start, -float(end.fun)
+
+
+def rounded(at: Array) -> Array:
+    """Return logarithms, rounded to a fraction of a power of two."""
+    return np.asarray(np.log(2) * _LOG2_RESOLUTION * np.round(at / np.log(2) / _LOG2_RESOLUTION))

@@ -12,17 +12,18 @@ from joblib import Parallel, delayed
 from .._protocols import Array, Index
 from ..judging.ablate import is_on
 from ..posterior import GaussianPosterior
-from ..solvers import Problem
+from .kernel_projection import PriorPenalty, choose_kernels, prior_penalties
 from .path import Path, evaluation_rows, path_sizes
 from .prior_variance import with_prior_variance
-from .projection import PriorPenalty, Projection, ShrinkagePenalty, choose_columns, choose_kernels
-from .reference_features import KernelMap
+from .projection import Projection, choose_columns
 from .tasks import ProjectionTask
 from .wide import FEW_COLUMNS, feature_sizes
 from .wide_projection import LossWeights, WideProjection
 
 if TYPE_CHECKING:
+    from ..solvers import Problem
     from .candidate import FittedCandidate
+    from .projection import Penalty
     from .reference import Reference
     from .references import FittedReferences
 
@@ -104,7 +105,7 @@ class PathBuilder:
 
     def _columns(self, max_columns: int) -> list[Index]:
         """Return the columns of every size, chosen among all or among those of a sparse reference."""
-        priors = self._priors()
+        priors = prior_penalties(self.references, self.fitted.built.basis)
         if priors:
             return self._kernels(priors, max_columns)
         design, penalty = self.fitted.built.design.share(), self.loss.penalty
@@ -125,17 +126,6 @@ class PathBuilder:
         )
         return columns if among is None else [among[index] for index in columns]
 
-    def _priors(self) -> list[PriorPenalty]:
-        """Return the penalty of each output's prior; none unless references are Gaussian processes."""
-        features = self.references[0].feature_map
-        if not isinstance(features, KernelMap) or features.rotation is not None or not is_on("prior_penalty"):
-            return []
-        C = features.columns(self.fitted.built.basis.centres)
-        return [
-            PriorPenalty(C, each.posterior.mean, 1 / each.weight_variance if each.weight_variance else 0.0)
-            for each in self.references
-        ]
-
     def _kernels(self, priors: Sequence[PriorPenalty], max_columns: int) -> list[Index]:
         """Return the kernels of every size, chosen with the mean precision of the outputs."""
         weight = self.dense.weight
@@ -155,8 +145,8 @@ class PathBuilder:
         """Return the path of the models on these sets of columns, with their losses."""
         used = np.unique(np.concatenate(columns))
         Phi = self.fitted.built.design.keep(used).matvec(np.eye(used.size))
-        penalties: Sequence[ShrinkagePenalty | PriorPenalty | None]
-        penalties = self._priors() or [self.loss.penalty] * len(self.references)
+        penalties: Sequence[Penalty | None] = prior_penalties(self.references, self.fitted.built.basis)
+        penalties = penalties or [self.loss.penalty] * len(self.references)
         projections = [
             Projection.of(
                 Phi,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 # Prior variance of the intercept of labels, in units of the likelihood's noise.
 _INTERCEPT_VARIANCE = 25.0
-# Newton's method for the mode of labels ends with a step that gains less.
-_MODE_TOLERANCE_NATS = 1e-10
-_MAX_NEWTON_STEPS = 50
-# Step of the central difference that gives the third derivative of a log-likelihood.
-_THIRD_DERIVATIVE_STEP = 1e-4
+_MIN_CURVATURE = float(np.finfo(float).eps)
 
 
 class Evidence(Protocol):
@@ -38,13 +34,20 @@ def evidence_of(rows: TrainingRows) -> Evidence | None:
     if isinstance(likelihood, Binary):
         return LabelEvidence(rows.targets, rows.weight, likelihood, rows.intercept)
     if isinstance(likelihood, Gaussian) and likelihood.estimate:
-        return ValueEvidence(rows.targets[0], rows.weight, rows.intercept)
+        return least_squares_evidence(rows)
     return None
+
+
+def least_squares_evidence(rows: TrainingRows) -> ValueEvidence:
+    """Return the evidence of rows as if labels were values, which needs no search for a mode."""
+    return ValueEvidence(rows.targets, rows.weight, rows.intercept)
 
 
 @dataclass(frozen=True)
 class ValueEvidence:
     r"""The evidence of values with Gaussian noise; the matrix is in units of the noise variance.
+
+    That of several targets, each with a noise of its own, is summed.
 
     With :math:`R` the weights of the rows and :math:`B = I + R^{1/2}KR^{1/2}`, the log evidence with
     intercept and noise variance integrated out is
@@ -56,7 +59,7 @@ class ValueEvidence:
     :math:`\tfrac12R^{1/2}\bigl((N - 1)\,Ptt^TP/t^TPt - P\bigr)R^{1/2}`.
     """
 
-    y: Array
+    targets: Sequence[Array]
     weight: Array
     intercept: bool
 
@@ -68,27 +71,28 @@ class ValueEvidence:
         factor, free = Factor(B), float(self.weight.sum())
         root = factor.inverse_root
         P, log_det = root.T @ root, factor.log_det
-        y = self.y
+        Y = np.stack(self.targets, axis=1)
         if self.intercept:
             pull = P @ half
-            total = float(half @ pull)
+            total = max(float(half @ pull), np.finfo(float).tiny)
             P -= np.outer(pull, pull / total)
             log_det, free = log_det + np.log(total), free - 1
             # P removes any constant, but a large one would cost digits
-            y = y - np.average(y, weights=self.weight)
-        t = half * y
-        pull = P @ t
-        left = max(float(t @ pull), np.sqrt(np.finfo(float).tiny))  # zero of constant targets
-        W = 0.5 * half[:, None] * ((free / left) * np.outer(pull, pull) - P) * half
-        return -0.5 * (log_det + free * np.log(left)), W
+            Y = Y - np.average(Y, axis=0, weights=self.weight)
+        T = half[:, None] * Y
+        pulls = P @ T
+        left = np.maximum((T * pulls).sum(axis=0), np.sqrt(np.finfo(float).tiny))  # zero of constants
+        W = 0.5 * half[:, None] * ((free / left) * pulls @ pulls.T - len(self.targets) * P) * half
+        value = -0.5 * (len(self.targets) * log_det + free * float(np.log(left).sum()))
+        return value, W
 
 
 @dataclass(frozen=True)
 class LabelEvidence:
-    r"""Laplace's approximation to the evidence of labels, summed over outputs that share their kernel.
+    r"""Laplace's approximation to the evidence of labels, summed over outputs of one kernel.
 
-    With the mode :math:`\hat f = Ka`, the slopes :math:`g` and curvatures :math:`W` of the log-likelihood
-    there and :math:`B = I + W^{1/2}KW^{1/2}`, it is
+    With the mode :math:`\hat f = Ka`, the slopes :math:`g` and curvatures :math:`W` of the
+    log-likelihood there and :math:`B = I + W^{1/2}KW^{1/2}`, it is
     :math:`\log p(y \mid \hat f) - \tfrac12a^T\hat f - \tfrac12\log|B|`. The gradient includes the change
     of the mode (Rasmussen and Williams 2006, section 5.5.1).
     """
@@ -104,8 +108,11 @@ class LabelEvidence:
         parts = [self._of(whole, y) for y in self.targets]
         return sum(value for value, _ in parts), np.sum([slope for _, slope in parts], axis=0)
 
-    def _of(self, K: Array, y: Array) -> tuple[float, Array]:
-        """Return the evidence of one output and its gradient."""
+    def _of(self, K: Array, y: Array, h: float = 1e-4) -> tuple[float, Array]:
+        """Return the evidence of one output and its gradient.
+
+        A central difference of step ``h`` gives the third derivative of the log-likelihood.
+        """
         f, value = _mode(K, y, self.weight, self.likelihood)
         _, g, W = self._derivatives(y, f)
         half = np.sqrt(W)
@@ -116,7 +123,6 @@ class LabelEvidence:
         R = root.T @ root  # (K + 1/W)^-1
         inside = root @ K
         v = K.diagonal() - np.einsum("ij,ij->j", inside, inside)  # of the posterior
-        h = _THIRD_DERIVATIVE_STEP
         bend = (self._derivatives(y, f + h)[2] - self._derivatives(y, f - h)[2]) / (2 * h)
         s = -0.5 * v * bend
         u = s - R @ (K @ s)
@@ -125,32 +131,54 @@ class LabelEvidence:
 
     def _derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
         log_p, slope, curvature = self.likelihood.evaluate(y, f)
-        return self.weight * log_p, self.weight * slope, self.weight * np.maximum(curvature, 1e-12)
+        return (
+            self.weight * log_p,
+            self.weight * slope,
+            self.weight * np.maximum(curvature, _MIN_CURVATURE),
+        )
 
 
-def _mode(K: Array, y: Array, weight: Array, likelihood: Likelihood) -> tuple[Array, float]:
-    """Return the mode of the latents and the log posterior there, without its determinant."""
+class _Point(NamedTuple):
+    """Latents ``f = K a`` and their log posterior, up to a constant."""
 
-    def at(a: Array, f: Array) -> tuple[Array, Array, float]:
-        return a, f, float(weight @ likelihood.log_prob(y, f)) - 0.5 * float(a @ f)
+    a: Array
+    f: Array
+    value: float
+
+
+def _mode(
+    K: Array, y: Array, weight: Array, likelihood: Likelihood, gain: float = 1e-10, max_steps: int = 50
+) -> tuple[Array, float]:
+    """Return the mode of the latents and the log posterior there, without its determinant.
+
+    Newton's method ends with a step that gains less than ``gain`` nats.
+    """
+
+    def at(a: Array, f: Array) -> _Point:
+        return _Point(a, f, float(weight @ likelihood.log_prob(y, f)) - 0.5 * float(a @ f))
 
     here = at(np.zeros(y.size), np.zeros(y.size))
-    for _ in range(_MAX_NEWTON_STEPS):
-        a, f, value = here
-        _, slope, curvature = likelihood.evaluate(y, f)
-        W = weight * np.maximum(curvature, 1e-12)
+    for _ in range(max_steps):
+        _, slope, curvature = likelihood.evaluate(y, here.f)
+        W = weight * np.maximum(curvature, _MIN_CURVATURE)
         half = np.sqrt(W)
         B = half[:, None] * K * half
         B.flat[:: half.size + 1] += 1.0
-        target = W * f + weight * slope
-        step = target - half * Factor(B).solve(half * (K @ target)) - a
-        move = K @ step
-
-        def along(length: float, a: Array = a, f: Array = f, step: Array = step, move: Array = move):  # type: ignore[no-untyped-def]
-            return at(a + length * step, f + length * move)
-
-        found = backtrack(along, lambda new, _, value=value: new[2] >= value)  # type: ignore[misc]
-        if found is None or found[0][2] - value <= _MODE_TOLERANCE_NATS:
+        target = W * here.f + weight * slope
+        step = target - half * Factor(B).solve(half * (K @ target)) - here.a
+        found = _line_search(at, here, step, K @ step)
+        if found is None or found.value - here.value <= gain:
             break
-        here = found[0]
-    return here[1], here[2]
+        here = found
+    return here.f, here.value
+
+
+def _line_search(
+    at: Callable[[Array, Array], _Point], here: _Point, step: Array, move: Array
+) -> _Point | None:
+    """Return the first point along a step that is no lower, or None."""
+    found = backtrack(
+        lambda length: at(here.a + length * step, here.f + length * move),
+        lambda new, _: new.value >= here.value,
+    )
+    return None if found is None else found[0]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._protocols import Array, Index
-from ..judging.ablate import is_on
 from ..judging.folds import balanced_folds
 from ..judging.left_out import cross_validated
 from ..linalg import as_dense
@@ -42,15 +41,16 @@ def slope_feature_weights(search: HyperparameterSearch, point: GridPoint) -> Arr
 
 
 def learn_feature_weights(
-    search: HyperparameterSearch, point: GridPoint, starts: Sequence[Array]
+    search: HyperparameterSearch, point: GridPoint, starts: Sequence[Array] | None = None
 ) -> Array:
-    """Return the most probable feature weights, from the best of several starts.
+    """Return feature weights from a model with equal weights: the most probable ones from any start.
 
-    Where the evidence has no formula the first start is returned.
+    The slopes are the first start if there is none. Where the evidence has no formula they are returned.
     """
     evidence = evidence_of(search.rows)
-    if evidence is None or not is_on("evidence_weights"):
-        return starts[0]
+    if evidence is None:
+        return slope_feature_weights(search, point)
+    starts = starts or [slope_feature_weights(search, point)]
     found = [evidence_feature_weights(search, evidence, point, start) for start in starts]
     return max(found, key=lambda each: each[1])[0]
 

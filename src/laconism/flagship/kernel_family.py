@@ -28,8 +28,6 @@ _MAX_SQUASHED_R2 = 0.9
 _GAUSSIAN_QUARTILE_RANGE = 1.349
 # Rounding errors of a mean, in units of the machine precision.
 _ROUNDING_UNITS = 8
-# Variances below this are zero.
-_MIN_VARIANCE = 1e-300
 
 
 def _sparse_units(variance: Array, present: Array, varies: Any) -> Array:
@@ -77,7 +75,7 @@ class KernelFamily:
         else:
             variance = np.asarray(share @ (X - mean) ** 2, dtype=np.float64)
         noise = (_ROUNDING_UNITS * np.finfo(X.dtype).eps * np.abs(mean)) ** 2
-        varies = variance > noise + _MIN_VARIANCE
+        varies = variance > noise + np.finfo(float).tiny
         unit = np.where(varies, variance, 0.0)
         if sparse and varies.any():
             present = np.asarray(share @ (X != 0), dtype=np.float64)

@@ -16,23 +16,26 @@ from .settings import Settings
 from .sparse_prior import fit_sparse
 from .tasks import REFERENCE_NOISES, projection_task
 
-# A score may be better than those of refits by this much.
-_SLACK_NATS_PER_ROW = 0.02
-# Scores of the same rows in another order differ by rounding only.
-_ROUNDING_NATS = 1e-6
-
 
 def _demand(holds: bool, candidate: Any, sentence: str) -> None:
     if not holds:
         raise AssertionError(f"{candidate.name}: {sentence}.")
 
 
-def check_candidate(candidate: Any, X: Array, y: Array, n_refits: int | None = None) -> float:
+def check_candidate(
+    candidate: Any,
+    X: Array,
+    y: Array,
+    n_refits: int | None = None,
+    *,
+    slack: float = 0.02,
+    rounding: float = 1e-6,
+) -> float:
     """Check the left-out log density of a candidate of the flagship.
 
     It must not depend on the order of rows and columns, weight 2 must equal a repeated row, and rows
     that are all there twice must not have a higher score. Refits without a row are the reference: the
-    score must not be better than theirs by more than 0.02 nats per row, beyond chance.
+    score must not be better than theirs by more than ``slack``, beyond chance.
 
     Parameters
     ----------
@@ -44,6 +47,10 @@ def check_candidate(candidate: Any, X: Array, y: Array, n_refits: int | None = N
         Labels -1.0 and 1.0, or values.
     n_refits : int, optional
         Number of rows that are left out by refitting; by default all.
+    slack : float, default=0.02
+        How much better than refits the score may be, in nats per row.
+    rounding : float, default=1e-6
+        How much the order of the rows may change it, in nats.
 
     Returns
     -------
@@ -61,9 +68,7 @@ def check_candidate(candidate: Any, X: Array, y: Array, n_refits: int | None = N
     )
     backwards = candidate.fit(candidate_fits(X[::-1, ::-1], y[::-1], weight), None)
     moved = np.abs(backwards.log_density - score).max()
-    _demand(
-        moved <= _ROUNDING_NATS, candidate, f"another order of rows and columns moves it by {moved:.1e}"
-    )
+    _demand(moved <= rounding, candidate, f"another order of rows and columns moves it by {moved:.1e}")
     X, y = fits.rows.X, fits.rows.targets[0]  # distinct rows, sorted
     again, twice = np.append(np.arange(n), 0), weight + (np.arange(n) == 0)
     heavy, repeated = (
@@ -71,11 +76,11 @@ def check_candidate(candidate: Any, X: Array, y: Array, n_refits: int | None = N
         for rows, weights in ((np.arange(n), twice), (again, np.ones(n + 1)))
     )
     moved = np.abs(repeated - heavy).max()
-    _demand(moved <= _ROUNDING_NATS, candidate, f"a repeated row and weight 2 differ by {moved:.1e}")
+    _demand(moved <= rounding, candidate, f"a repeated row and weight 2 differ by {moved:.1e}")
     doubled = candidate.fit(candidate_fits(np.vstack([X, X]), np.append(y, y), np.ones(2 * n)), None)
     inflated = float(doubled.log_density.mean() - score.mean())
     _demand(
-        inflated <= _SLACK_NATS_PER_ROW,
+        inflated <= slack,
         candidate,
         f"rows that are there twice raise the score by {inflated:.3f} nats",
     )
@@ -87,7 +92,7 @@ def check_candidate(candidate: Any, X: Array, y: Array, n_refits: int | None = N
             gains.append(score[row] - _predictive(refit, X[[row]], y[[row]])[0])
     better = float(np.mean(gains))
     chance = 3 * float(np.std(gains)) / np.sqrt(len(gains))
-    excess = better - _SLACK_NATS_PER_ROW - chance
+    excess = better - slack - chance
     _demand(excess <= 0, candidate, f"the score is {better:.3f} nats a row better than refits")
     return better
 

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
 from .._protocols import Array, Index
+from ..judging.rows import canonical_columns
 from ..kernels import Additive
 from ..linalg import as_dense
-from .evidence import Evidence, evidence_of
+from .ard import MAX_ITERATIONS, RELATIVE_GAIN, rounded
+from .evidence import Evidence, evidence_of, least_squares_evidence
 
 if TYPE_CHECKING:
     from .rows import TrainingRows
 
-# An iteration that gains less of the objective is the last.
-_RELATIVE_GAIN = 1e-5
-# The same where the search starts at the parameters of more rows.
-_REFIT_RELATIVE_GAIN = 1e-4
-_MAX_ITERATIONS = 60
-# Parameters are rounded to this fraction of a power of two, so that rounding errors do not move them.
-_LOG2_RESOLUTION = 0.25
 # Prior of the squared inverse width of a standardised feature: median, and deviation of its logarithm.
 _WIDTH_MEDIAN = 0.25
 _WIDTH_LOG_DEVIATION = 1.5
-_WIDTH_BOUNDS = (1e-3, 1e3)
-# Variance of an order at the start, relative to that of one less, and the bounds of variances.
-_FIRST_ORDER_RATIO = 0.1
-_ORDER_BOUNDS = (1e-8, 1e8)
-# Weight of a feature at the start, over all features, and its bounds, in units of the noise variance.
+# Weight of all features together at the start, in units of the noise variance. An order has the inverse
+# of it as its variance, relative to one order less.
 _FIRST_WEIGHT = 10.0
-_WEIGHT_BOUNDS = (1e-8, 1e8)
+# All logarithms are between this and its negative.
+_LOG_BOUND = 18.0
 # A feature is removed if the prior variance of its effects times the number of rows is below this.
 _MIN_VARIANCE_TIMES_ROWS = 0.3
 
@@ -43,40 +36,31 @@ class AdditiveParameters:
 
     The variance of the first order is one, so weights are in units of the noise variance. Let
     :math:`s_j` be the prior variance of all effects that feature j is part of. Its prior is exponential
-    with an unknown rate, :math:`p(s) \propto 1/(1 + Ns)` for N rows: the slope at zero keeps features out
-    whose effects cannot be told from noise, and large effects cost little.
+    with an unknown rate, :math:`p(s) \propto 1/(1 + Ns)` for N rows: the slope at zero keeps features
+    out whose effects cannot be told from noise, and large effects cost little.
     """
 
     mean: Array
     deviation: Array
     n_rows: float
     order: int
+    sparse: bool = True  # whether weights have that prior
 
     def first(self) -> Array:
         """Return the first parameters: equal weights and widths."""
         k = self.mean.size
         weights, widths = np.full(k, np.log(_FIRST_WEIGHT / k)), np.full(k, np.log(_WIDTH_MEDIAN))
-        return np.concatenate([weights, widths, np.log(_FIRST_ORDER_RATIO) * np.arange(1, self.order)])
+        return np.concatenate([weights, widths, -np.log(_FIRST_WEIGHT) * np.arange(1, self.order)])
 
     def after(self, lower: Array) -> Array:
-        """Return the first parameters, given those of an additive kernel of the same or of a lower order.
+        """Return the first parameters, given those of an additive kernel of lower order.
 
-        Of a lower one, no weight is below that of the first parameters: a feature may have an effect with
-        others only.
+        No weight is below that of the first parameters: a feature may have an effect with others only.
         """
         first, k = self.first(), self.mean.size
-        if lower.size == first.size:
-            return lower
         first[: lower.size] = lower
         first[:k] = np.maximum(first[:k], np.log(_FIRST_WEIGHT / k))
         return first
-
-    @property
-    def bounds(self) -> list[tuple[float, float]]:
-        """The bounds of the parameters."""
-        k = self.mean.size
-        ends = [*[_WEIGHT_BOUNDS] * k, *[_WIDTH_BOUNDS] * k, *[_ORDER_BOUNDS] * (self.order - 1)]
-        return [(float(np.log(low)), float(np.log(high))) for low, high in ends]
 
     def split(self, at: Array) -> tuple[Array, Array, Array]:
         """Return weights, squared inverse widths and variances of the orders."""
@@ -108,12 +92,28 @@ class AdditiveParameters:
         pairs = _sums_without_pairs(w, v.size)
         by_pair = sum((v[o] * pairs[o - 1] for o in range(1, v.size)), np.zeros((w.size, w.size)))
         by_weight = each * s + w * (by_pair @ (each * w))
-        by_order = [
-            v[o] * float(each @ (w * without)) for o, without in enumerate(_sums_without(w, v.size))
-        ]
+        without = np.stack(_sums_without(w, v.size))
+        by_order = v * (without @ (each * w))
         off = (np.log(a) - np.log(_WIDTH_MEDIAN)) / _WIDTH_LOG_DEVIATION
-        value = -float(np.log1p(self.n_rows * s).sum()) - 0.5 * float(off @ off)
-        return value, -np.concatenate([by_weight, off / _WIDTH_LOG_DEVIATION, by_order[1:]])
+        on = float(self.sparse)
+        value = -on * float(np.log1p(self.n_rows * s).sum()) - 0.5 * float(off @ off)
+        slopes = [on * by_weight, off / _WIDTH_LOG_DEVIATION, on * by_order[1:]]
+        return value, -np.concatenate(slopes)
+
+    def on(self, features: Index, at: Array) -> tuple[AdditiveParameters, Array]:
+        """Return the parameters of some of the features."""
+        k = self.mean.size
+        kept = np.concatenate([features, k + features, np.arange(2 * k, at.size)])
+        parts = self.mean[features], self.deviation[features]
+        return AdditiveParameters(*parts, self.n_rows, self.order), at[kept]
+
+    def embedded(self, features: Index, at: Array) -> Array:
+        """Return the parameters of all features, given those of some; the others have no effect."""
+        k, n = self.mean.size, features.size
+        whole = self.first()
+        whole[:k] = -_LOG_BOUND
+        whole[features], whole[k + features], whole[2 * k :] = at[:n], at[n : 2 * n], at[2 * n :]
+        return whole
 
     def used(self, at: Array) -> Array:
         """Return which features have an effect."""
@@ -126,15 +126,19 @@ def _sums_without(w: Array, order: int) -> list[Array]:
     whole[0] = 1.0
     for each in w:
         whole[1:] += each * whole[:-1].copy()
-    found = [np.ones(w.size)]
+    found: list[Array] = [np.ones(w.size)]
     for o in range(1, order):
         found.append(np.maximum(whole[o] - w * found[-1], 0.0))
     return found
 
 
 def _sums_without_pairs(w: Array, order: int) -> list[Array]:
-    """Return the same without each pair of weights, for orders 0 to ``order - 2``; zero on the diagonal."""
-    single, found = _sums_without(w, order), [1.0 - np.eye(w.size)]
+    """Return the same without each pair of weights, for orders 0 to ``order - 2``.
+
+    The diagonal is zero.
+    """
+    single = _sums_without(w, order)
+    found: list[Array] = [1.0 - np.eye(w.size)]
     for o in range(1, order - 1):
         found.append((1 - np.eye(w.size)) * np.maximum(single[o][:, None] - w * found[-1], 0.0))
     return found
@@ -145,7 +149,7 @@ def maximise(
     evidence: Evidence,
     X: Array,
     first: Array,
-    relative_gain: float = _RELATIVE_GAIN,
+    max_iter: int = MAX_ITERATIONS,
 ) -> tuple[Array, float]:
     """Return the most probable parameters, and the logarithm of their probability."""
 
@@ -154,8 +158,14 @@ def maximise(
         prior, slope = parameters.log_prior(at)
         return -value - prior, -parameters.gradient(at, X, W) - slope
 
-    options = {"maxiter": _MAX_ITERATIONS, "ftol": relative_gain}
-    found = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=parameters.bounds, options=options)
+    found = minimize(
+        loss,
+        first,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(-_LOG_BOUND, _LOG_BOUND)] * first.size,
+        options={"maxiter": max_iter, "ftol": RELATIVE_GAIN},
+    )
     return np.asarray(found.x), -float(found.fun)
 
 
@@ -170,7 +180,7 @@ class LearntAdditive(NamedTuple):
 
     def kernel(self) -> Additive:
         """Return the kernel of all features."""
-        w, a, v = self.parameters.split(_rounded(self.at))
+        w, a, v = self.parameters.split(rounded(self.at))
         w = np.where(self.parameters.used(self.at), w, 0.0)
         weights, mean = np.zeros(self.unit.size), np.zeros(self.unit.size)
         gamma, deviation = np.ones(self.unit.size), np.ones(self.unit.size)
@@ -189,25 +199,57 @@ class LearntAdditive(NamedTuple):
 
 
 def learn_additive(
-    rows: TrainingRows, columns: Index, unit: Array, order: int, start: Array | None = None
+    rows: TrainingRows, unit: Array, order: int, lower: LearntAdditive | None
 ) -> LearntAdditive | None:
-    """Return the most probable additive kernel of some columns, which vary.
+    """Return the most probable additive kernel of the features that vary, in these squared units.
 
-    The search starts at parameters of the same order, or of a lower one. There is no kernel where the
-    evidence has no formula.
+    The search starts at the parameters of one order less, if there are any, and from features that are
+    found without the prior of the weights. There is no kernel where the evidence has no formula.
     """
-    evidence = evidence_of(rows)
+    evidence, X = evidence_of(rows), as_dense(rows.X)
+    columns = canonical_columns(X, np.flatnonzero(unit > 0)) if lower is None else lower.columns
     if evidence is None or not columns.size:
         return None
-    X = np.ascontiguousarray(as_dense(rows.X)[:, columns])
+    X = np.ascontiguousarray(X[:, columns])
     parameters = AdditiveParameters(rows.share @ X, np.sqrt(unit[columns]), rows.total, order)
-    first = parameters.first() if start is None else parameters.after(start)
-    refits = start is not None and start.size == first.size
-    gain = _REFIT_RELATIVE_GAIN if refits else _RELATIVE_GAIN
-    at, value = maximise(parameters, evidence, X, first, gain)
-    return LearntAdditive(parameters, at, columns, unit, value)
+    if lower is None:
+        found = maximise(parameters, evidence, X, parameters.first())
+    else:
+        starts = (
+            maximise(parameters, evidence, X, parameters.after(lower.at)),
+            _screened(parameters, rows, X),
+        )
+        found = max(starts, key=lambda each: each[1])
+    return LearntAdditive(parameters, found[0], columns, unit, found[1])
 
 
-def _rounded(at: Array) -> Array:
-    """Return logarithms, rounded to a fraction of a power of two."""
-    return np.log(2) * _LOG2_RESOLUTION * np.round(at / np.log(2) / _LOG2_RESOLUTION)
+def _screened(
+    parameters: AdditiveParameters, rows: TrainingRows, X: Array, max_iter: int = 10
+) -> tuple[Array, float]:
+    """Return the most probable parameters of the features of largest effect, and their log probability.
+
+    Effects are found without the prior of the weights, which would remove many features that have an
+    effect together before any of them shows.
+    """
+    free = replace(parameters, sparse=False)
+    at, _ = maximise(free, least_squares_evidence(rows), X, free.first(), max_iter=max_iter)
+    s = parameters.variances(at)
+    few = np.flatnonzero(s >= s.mean())
+    some, first = parameters.on(few, at)
+    evidence = evidence_of(rows)
+    assert evidence is not None
+    at, value = maximise(some, evidence, np.ascontiguousarray(X[:, few]), first)
+    return parameters.embedded(few, at), value
+
+
+def relearn(learnt: LearntAdditive, rows: TrainingRows) -> LearntAdditive:
+    """Return the kernel of the features in use, learnt again on other rows from its parameters."""
+    evidence = evidence_of(rows)
+    used = np.flatnonzero(learnt.parameters.used(learnt.at))
+    if evidence is None or not used.size:
+        return learnt
+    parameters, at = learnt.parameters.on(used, learnt.at)
+    columns = learnt.columns[used]
+    X = np.ascontiguousarray(as_dense(rows.X)[:, columns])
+    at, value = maximise(parameters, evidence, X, at)
+    return LearntAdditive(parameters, at, columns, learnt.unit, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ..posterior import GaussianPosterior
 
 # A column is in the span of the chosen ones if less than this fraction of its square is outside. It is
 # added to a Gram matrix, relative to its diagonal, so that nearly equal columns share their weight.
-_ROUNDING = 1e-13
+ROUNDING = 1e-13
 # The same if only products of columns are known, which have half the digits.
 _SPAN_TOLERANCE_OF_PRODUCTS = 1e-9
 # Gains that differ by less than this fraction are ties up to rounding.
@@ -25,6 +25,16 @@ _DOWNDATES = 16
 _TALL_ROWS_PER_COLUMN = 4
 # ... and this many more.
 _TALL_EXTRA_ROWS = 2000
+
+
+class Penalty(Protocol):
+    """A loss of a projection beside that at the training rows."""
+
+    def on_columns(self, index: Index) -> Self:
+        """Return the penalty on some of the columns."""
+
+    def added_to(self, gram: Array, slope: Array, cross: Array) -> tuple[Array, Array, Array]:
+        """Return the normal equations of a projection with the penalty."""
 
 
 @dataclass(frozen=True)
@@ -55,59 +65,6 @@ class ShrinkagePenalty:
         missing = self.weights.copy()
         missing[index] -= w
         return 0.5 * float(self.precision @ missing**2)
-
-
-@dataclass(frozen=True)
-class PriorPenalty:
-    r"""The squared distance of a projection from the dense model under the prior, in nats.
-
-    Columns are kernels, and the dense model is a Gaussian process with weights :math:`u` of precision
-    :math:`\alpha` on features. With the features :math:`C` of the centres of the columns it is
-    :math:`\tfrac{\alpha}2|C^Tw - u|^2`. Together with the loss at the training rows this is the distance in
-    units of the posterior of the dense model. It decides what the training rows do not: the latent
-    between them and far from them.
-    """
-
-    coordinates: Array  # C
-    weights: Array  # u
-    precision: float
-
-    def on_columns(self, index: Index) -> Self:
-        """Return the penalty on some of the columns."""
-        return type(self)(self.coordinates[index], self.weights, self.precision)
-
-    def added_to(self, gram: Array, slope: Array, cross: Array) -> tuple[Array, Array, Array]:
-        """Return the normal equations of a projection with the penalty."""
-        C, alpha = self.coordinates, self.precision
-        return gram + alpha * (C @ C.T), slope + alpha * (C @ self.weights), cross + alpha * C.T
-
-
-def choose_kernels(
-    dense: Array,
-    r: Array,
-    weights: Array,
-    coordinates: Array,
-    precision: float,
-    *,
-    intercept: bool,
-    max_columns: int,
-    enough: float,
-    min_columns: int = 0,
-) -> list[Index]:
-    r"""Return, for every size, kernels that explain a Gaussian process nearly as well as all kernels.
-
-    As :func:`choose_columns`, with the loss of :class:`PriorPenalty` beside that at the training rows:
-    :math:`\tfrac12(C^Tw - u)^TH(C^Tw - u)` with the posterior precision :math:`H` of the dense model.
-    ``dense`` has its features at the rows, ``weights`` one column of weights for each output.
-    """
-    half = np.sqrt(r)
-    root = half[:, None] * dense
-    if intercept:
-        root = root - np.outer(half, (r @ dense) / r.sum())
-    root = upper_root(np.vstack([root, np.sqrt(precision) * np.eye(dense.shape[1])]))
-    T, t = root @ coordinates.T, root @ weights
-    nothing = np.zeros(T.shape[1])
-    return _choose(T, t, nothing, nothing[:, None], _ROUNDING, max_columns, enough, min_columns)
 
 
 def choose_columns(
@@ -141,10 +98,10 @@ def choose_columns(
     u: Array = p[:, None]
     if penalty is not None:
         p, u = penalty.precision, penalty.weights[:, None]
-    return _choose(T, t, p, u, in_span, max_columns, enough, min_columns)
+    return choose_compressed(T, t, p, u, in_span, max_columns, enough, min_columns)
 
 
-def _choose(
+def choose_compressed(
     T: Array, t: Array, p: Array, u: Array, in_span: float, most: int, enough: float, least: int
 ) -> list[Index]:
     """Return the columns of every size for a compressed problem."""
@@ -166,7 +123,7 @@ def _compressed(design: Design, r: Array, z: Array, intercept: bool) -> tuple[Ar
         if intercept:
             total = float(one @ one)
             T, t = T - np.outer(one, (one @ T) / total), t - np.outer(one, (one @ t) / total)
-        return T, t, _ROUNDING
+        return T, t, ROUNDING
     total = float(r.sum())
     z = z - r @ z / total if intercept else z
     gram, slope = design.gram(r), design.rmatvec((r * z.T).T)
@@ -235,7 +192,7 @@ def _backward(gram: Array, slope: Array, whole: float, chosen: Index) -> tuple[l
     lost: list[float] = []
     while inside.size:
         if inside.size <= _MAX_EXACT_COLUMNS or len(path) % _DOWNDATES == 0:
-            unit, factor = steadied(gram[np.ix_(inside, inside)], _ROUNDING)
+            unit, factor = steadied(gram[np.ix_(inside, inside)], ROUNDING)
             inverse = factor.solve(np.eye(inside.size))
         pull = unit[:, None] * slope[inside]
         weights = inverse @ pull
@@ -277,7 +234,7 @@ class Projection:
         posterior: GaussianPosterior,
         *,
         intercept: bool,
-        penalty: ShrinkagePenalty | PriorPenalty | None = None,
+        penalty: Penalty | None = None,
     ) -> Self:
         """Return the projection onto subsets of these columns.
 
@@ -291,7 +248,8 @@ class Projection:
             away = dense.rmatvec(r) / total - posterior.centre
             spread += float(away @ posterior.covariance_dot(away[:, None])[:, 0])
         weighted = r[:, None] * (Phi - centre)
-        gram, slope = weighted.T @ (Phi - centre), weighted.T @ (m - level)
+        gram: Array = weighted.T @ (Phi - centre)
+        slope: Array = weighted.T @ (m - level)
         cross = dense.rmatvec(weighted)
         if penalty is not None:
             gram, slope, cross = penalty.added_to(gram, slope, cross)
@@ -299,7 +257,7 @@ class Projection:
 
     def onto(self, index: Index) -> GaussianPosterior:
         """Return the posterior of the weights on a subset of the columns."""
-        unit, factor = steadied(self.gram[np.ix_(index, index)], _ROUNDING)
+        unit, factor = steadied(self.gram[np.ix_(index, index)], ROUNDING)
         w = unit * factor.solve(unit * self.slope[index])
         # Weights of nearly equal columns cancel, so the root of their covariance is kept.
         half = unit[:, None] * factor.solve(unit[:, None] * self.root[:, index].T)

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from .rows import TrainingRows
     from .search import Choice
 
-# The fraction of a kernel matrix that a reference and the columns to choose from may miss.
-_RANK_TOLERANCE = 1e-6
-
 
 @dataclass(frozen=True)
 class FittedReferences:
@@ -86,12 +83,13 @@ def fit_references(
     return FittedReferences(choice, rows, references, problems, _only_pivots_if_large(built))
 
 
-def build_columns(choice: Choice, rows: TrainingRows, max_rank: int) -> Built:
-    """Return the columns of the rows: kernels of a width, or features."""
+def build_columns(choice: Choice, rows: TrainingRows, max_rank: int, missed: float = 1e-6) -> Built:
+    """Return the columns of the rows: kernels of a width, or features.
+
+    They may miss this fraction of the kernel matrix.
+    """
     basis = choice.features.basis(rows.X, choice.width, choice.theta)
-    return build_design(
-        basis, rows.X, rows.weight, centre=rows.intercept, tol=_RANK_TOLERANCE, max_rank=max_rank
-    )
+    return build_design(basis, rows.X, rows.weight, centre=rows.intercept, tol=missed, max_rank=max_rank)
 
 
 def _only_pivots_if_large(built: Built) -> Built:

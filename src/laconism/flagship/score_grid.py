@@ -16,10 +16,6 @@ HIGHEST = (8, 6)
 FIRST_POINT = (-1, -1)
 # Widths at which a search starts again, since the score may have several maxima.
 RESTART_WIDTHS = (3, -4)
-# Least curvature of a parabola, so that a flat one has a bounded maximum.
-_MIN_CURVATURE_NATS = 1e-6
-# A parabola's maximum is rounded to one part of a step, so that rounding errors do not move it.
-_PARTS_PER_STEP = 4
 
 
 def precision_at(point: tuple[float, float]) -> float:
@@ -92,15 +88,21 @@ class ScoreGrid(ABC):
                 return point
             point = better
 
-    def parabolic_refine(self, point: GridPoint) -> tuple[float, float]:
-        """Return the maximum near the best point, by a parabola in each coordinate."""
+    def parabolic_refine(
+        self, point: GridPoint, min_curvature: float = 1e-6, parts: int = 4
+    ) -> tuple[float, float]:
+        """Return the maximum near the best point, by a parabola in each coordinate.
+
+        A flat parabola has at least this curvature, in nats. The maximum is rounded to one of as many
+        parts of a step, so that rounding errors do not move it.
+        """
 
         def offset(before: GridPoint, after: GridPoint) -> float:
             if not (_inside(before) and _inside(after)):
                 return 0.0
             left, right = (self.score(at) - self.score(point) for at in (before, after))
-            top = 0.5 * (left - right) / min(left + right, -_MIN_CURVATURE_NATS)
-            return round(_PARTS_PER_STEP * float(np.clip(top, -0.5, 0.5))) / _PARTS_PER_STEP
+            top = 0.5 * (left - right) / min(left + right, -min_curvature)
+            return round(parts * float(np.clip(top, -0.5, 0.5))) / parts
 
         i, j = point
         width = offset((i - 1, j), (i + 1, j)) if self.widths else 0.0

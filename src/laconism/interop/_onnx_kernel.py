@@ -20,18 +20,18 @@ def kernel_columns(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
     return writer_of(_KERNELS, kernel, "kernel")(kernel, X, centres)
 
 
-def kernel_diagonal(kernel: Any, X: Tensor) -> Tensor:
+def kernel_diagonal(kernel: Any, X: Tensor, n_features: int) -> Tensor:
     """Return the kernel of each row with itself, as a column."""
     if isinstance(kernel, Scaled):
         root = np.sqrt(np.asarray(kernel.scales, dtype=np.float64))
-        return kernel_diagonal(kernel.kernel, _transformed(kernel, X) * root)
+        return kernel_diagonal(kernel.kernel, _transformed(kernel, X) * root, n_features)
     if isinstance(kernel, Sum | Product):
-        left, right = (kernel_diagonal(part, X) for part in (kernel.left, kernel.right))
+        left, right = (kernel_diagonal(part, X, n_features) for part in (kernel.left, kernel.right))
         return left + right if isinstance(kernel, Sum) else left * right
     if isinstance(kernel, RBF | Matern):
         return zeros(X) + 1.0
     if isinstance(kernel, Additive):
-        return _combined(kernel, [_additive_diagonal(term, X) for term in kernel.terms(X.width)])
+        return _combined(kernel, [_additive_diagonal(term, X) for term in kernel.terms(n_features)])
     squares = (X * X).sum() * float(getattr(kernel, "gamma", 1.0))
     return writer_of(_PROFILES, kernel, "kernel")(kernel, squares)
 
@@ -127,17 +127,21 @@ def _additive(kernel: Additive, X: Tensor, centres: Centres) -> Tensor:
 
 
 def _mean_at(term: Any, x: Tensor) -> Tensor:
+    """Return the mean of the Gaussian kernel of one feature over its inputs."""
     spread = 1 + 2 * term.gamma
-    return (x * x * (-term.gamma / spread)).exp() * float(1 / np.sqrt(spread))
+    exponent: Tensor = x * x * (-term.gamma / spread)
+    found: Tensor = exponent.exp() * float(1 / np.sqrt(spread))
+    return found
 
 
 def _additive_diagonal(term: Any, X: Tensor) -> Tensor:
     """Return the weighted kernel of one feature with itself."""
     x = (X.columns(np.array([term.feature])) - term.mean) * (1 / term.deviation)
-    if not term.is_centred:
-        return zeros(X) + term.weight
-    m = _mean_at(term, x)
-    return (1.0 - m * m * (1 / term.grand_mean)) * (term.weight / term.height)
+    found: Tensor = zeros(X) + term.weight
+    if term.is_centred:
+        m = _mean_at(term, x)
+        found = (1.0 - m * m * (1 / term.grand_mean)) * (term.weight / term.height)
+    return found
 
 
 def _combined(kernel: Additive, terms: list[Tensor]) -> Tensor:

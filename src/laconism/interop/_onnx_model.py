@@ -130,7 +130,7 @@ def _with_far_variance(model: Any, X: Tensor, Phi: Tensor, away: Tensor, v: Tens
 def _augmented(model: Any, extra: Augmentation, X: Tensor, away: Tensor, v: Tensor) -> Tensor:
     """Return the variance with one more kernel at each row."""
     posterior, rows = model.posteriors_[0], as_dense(extra.rows)
-    e = kernel_diagonal(extra.kernel, X)
+    e = kernel_diagonal(extra.kernel, X, rows.shape[1])
     known = zeros(X) + float(extra.alpha)
     if rows.shape[0]:
         # With c = L^-1 k(P, x) multiplied into the constants, one square matrix remains: s = |R c|^2.
@@ -154,7 +154,9 @@ def _with_prior_residual(
     size = extra.triangle.lower.shape[0]
     height = zeros(X) + float(extra.height)
     if extra.kernel is not None:
-        height = kernel_diagonal(extra.kernel, X) * (float(extra.height) / float(extra.largest))
+        height = kernel_diagonal(extra.kernel, X, model.n_features_in_) * (
+            float(extra.height) / float(extra.largest)
+        )
     if not size:
         return v + height
     explained = _part(model, Phi, 0) @ extra.triangle.solve(np.eye(size)).T

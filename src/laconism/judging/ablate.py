@@ -13,7 +13,6 @@ from contextlib import contextmanager
 SWITCHES = {
     "additive": "the candidates with additive kernels",
     "calibrate": "the scale and the shift that fit left-out labels",
-    "evidence_weights": "feature weights by the evidence; those by slopes are taken",
     "far_variance": "the prior variance that a regression adds far from its kernels",
     "feature_weights": "the candidate with a weight for each feature",
     "features": "the features themselves as candidates beside kernels",

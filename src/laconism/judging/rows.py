@@ -47,5 +47,5 @@ def evenly_spaced(order: Index, n_rows: int) -> Index:
 
 
 def canonical_columns(X: Array, columns: Index) -> Index:
-    """Return columns sorted by their values, so that their order does not matter if that of rows does not."""
+    """Return columns sorted by their values: their order does not matter if that of rows does not."""
     return np.asarray(columns[np.lexsort(X[::-1, columns])])

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import clone
 
 from .._component import unknown
+from .additive import Additive
 from .base import Kernel
 from .callable import FunctionKernel
 from .linear import Linear
@@ -15,6 +16,7 @@ from .polynomial import Polynomial
 from .rbf import RBF
 
 REGISTRY: dict[str, type[Kernel]] = {
+    "additive": Additive,
     "linear": Linear,
     "poly": Polynomial,
     "rbf": RBF,

@@ -23,16 +23,16 @@ class Additive(Kernel):
     with the elementary symmetric polynomial :math:`e_o`, the sum of all products of :math:`o` different
     terms (Duvenaud, Nickisch and Rasmussen 2011). It takes O(p d) operations for a pair of rows.
 
-    The one-dimensional kernel is :math:`\exp(-\gamma_j(x_j - c_j)^2)`. With ``mean`` and ``deviation`` it
-    is centred: functions of one feature have mean zero if that feature has this normal distribution, and
-    variance one on average. Then no order can imitate a lower one, so main effects and interactions are
-    identified (orthogonal additive kernels; Durrande et al. 2013, Lu, Boukouvalas and Hensman 2022).
+    The one-dimensional kernel is :math:`\exp(-\gamma_j(x_j - c_j)^2)`. With ``mean`` and ``deviation``
+    it is centred: functions of one feature have mean zero if that feature has this normal distribution,
+    and variance one on average. Then no order can imitate a lower one, so main effects and interactions
+    are identified (orthogonal additive kernels; Durrande et al. 2013, Lu, Boukouvalas and Hensman 2022).
 
     Parameters
     ----------
     order : int, default=2
-        Largest number of features in a product. With ``order = p`` and all weights and variances one, the
-        kernel is the product of :math:`1 + k_j`, less one.
+        Largest number of features in a product. With ``order = p`` and all weights and variances one,
+        the kernel is the product of :math:`1 + k_j`, less one.
     gamma : float or array-like of shape (p,), default=1.0
         Inverse squared widths, positive.
     weights : array-like of shape (p,) or None, default=None
@@ -122,7 +122,7 @@ class Additive(Kernel):
         scaled = Additive(self.order, gamma * np.asarray(theta), self.weights, self.variances)
         return gamma * scaled.parameter_gradients(X, C, W).gamma
 
-    def parameter_gradients(self, X: Any, C: Any, W: Array) -> ParameterGradients:
+    def parameter_gradients(self, X: Any, C: Any, W: Array) -> _ParameterGradients:
         """Return the gradients of ``sum_ij W_ij K(x_i, c_j)`` in weights, gamma and variances.
 
         Those of features of weight zero are zero, but for the weight's own.
@@ -147,7 +147,7 @@ class Additive(Kernel):
                 by_weight[term.feature] += np.vdot(H, k)
                 if term.weight > 0:
                     by_gamma[term.feature] += term.weight * term.slope(H, H * E, sq, x, c)
-        return ParameterGradients(by_weight, by_gamma, by_order)
+        return _ParameterGradients(by_weight, by_gamma, by_order)
 
     def effect(self, X: Any, C: Any, features: Sequence[int]) -> Array:
         """Return the part of the kernel that belongs to one set of features, such as one or a pair."""
@@ -185,11 +185,12 @@ class Additive(Kernel):
             value = getattr(self, name)
             if np.ndim(value) == 1 and np.size(value) != n_features:
                 raise ValueError(
-                    f"Additive: {name} must have one entry per feature ({n_features}), got {np.size(value)}."
+                    f"Additive: {name} must have one entry per feature ({n_features}), got "
+                    f"{np.size(value)}."
                 )
         is_centred = self.mean is not None
-        given = (self.gamma, 1.0 if self.weights is None else self.weights)
-        given += (self.mean, self.deviation) if is_centred else (0.0, 1.0)
+        given: list[Any] = [self.gamma, 1.0 if self.weights is None else self.weights]
+        given += [self.mean, self.deviation] if is_centred else [0.0, 1.0]
         each = (np.broadcast_to(np.asarray(value, dtype=np.float64), n_features) for value in given)
         return [
             _Term(j, float(gamma * unit**2), float(weight), float(mean), float(unit), is_centred)
@@ -219,7 +220,7 @@ class Additive(Kernel):
                 yield term.weight * term.of(A[:, term.feature], B[:, term.feature])
 
 
-class ParameterGradients(NamedTuple):
+class _ParameterGradients(NamedTuple):
     """The gradients of a weighted sum of kernel values in the parameters of an additive kernel."""
 
     weights: Array
@@ -248,7 +249,8 @@ class _Term(NamedTuple):
         """Return the kernel, given the Gaussian one, which is overwritten unless it is the kernel."""
         if not self.is_centred:
             return E
-        return (E - np.multiply.outer(self.mean_at(x), self.mean_at(c) / self.grand_mean)) / self.height
+        mean = np.multiply.outer(self.mean_at(x), self.mean_at(c) / self.grand_mean)
+        return np.asarray((E - mean) / self.height)
 
     def diagonal(self, x: Array) -> Array:
         """Return the weighted kernel of each value with itself."""
@@ -321,7 +323,7 @@ def _all_finite(value: Any, *, positive: bool) -> bool:
 
 def _polynomials(terms: Iterator[Array], order: int, shape: tuple[int, ...]) -> list[Array]:
     """Return the elementary symmetric polynomials of orders one to ``order``."""
-    sums = [np.zeros(shape) for _ in range(order)]
+    sums: list[Array] = [np.zeros(shape) for _ in range(order)]
     for term in terms:
         for o in range(order - 1, 0, -1):
             sums[o] += term * sums[o - 1]

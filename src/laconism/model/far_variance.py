@@ -31,7 +31,8 @@ def relative_residual(triangle: Triangle, Phi: Array, relative_height: Array | f
     ``relative_height`` is ``k(x, x)`` over ``h``, one if it is the same everywhere.
     """
     known = (triangle.solve(Phi.T) ** 2).sum(axis=0)
-    return np.asarray(np.maximum(1 - known / np.maximum(relative_height, _TINY), 0.0))
+    known = np.divide(known, relative_height, out=np.ones_like(known), where=relative_height > known)
+    return np.asarray(np.maximum(1 - known, 0.0))
 
 
 @dataclass(frozen=True)

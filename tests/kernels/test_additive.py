@@ -1,0 +1,132 @@
+"""Additive kernels: sums over sets of features, their gradients, and the effects of features."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from laconism import SparseBayesClassifier
+from laconism.basis import KernelBasis
+from laconism.kernels import RBF, Additive
+
+P = 4
+
+
+def rows(n, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, P))
+
+
+def kernel(order, *, centred, seed=1):
+    rng = np.random.default_rng(seed)
+    gamma, weights = rng.uniform(0.1, 2.0, P), rng.uniform(0.1, 1.0, P)
+    variances = rng.uniform(0.1, 1.0, order)
+    measure = (np.full(P, 0.3), np.full(P, 1.7)) if centred else (None, None)
+    return Additive(order, gamma, weights, variances, *measure)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_it_is_the_sum_over_all_sets_of_features(order):
+    X, C, k = rows(7), rows(5, 1), kernel(order, centred=False)
+    expected = np.zeros((7, 5))
+    for size in range(1, order + 1):
+        for chosen in combinations(range(P), size):
+            each = [k.weights[j] * RBF(gamma=k.gamma[j])(X[:, [j]], C[:, [j]]) for j in chosen]
+            expected += k.variances[size - 1] * np.prod(each, axis=0)
+    np.testing.assert_allclose(k(X, C), expected, rtol=1e-12)
+
+
+def test_of_the_highest_order_it_is_the_product_kernel():
+    X, C = rows(6), rows(5, 1)
+    each = [1 + RBF(gamma=0.7)(X[:, [j]], C[:, [j]]) for j in range(P)]
+    np.testing.assert_allclose(Additive(P, 0.7)(X, C), np.prod(each, axis=0) - 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_symmetric_matrices_and_diagonals(centred):
+    X, k = rows(40), kernel(3, centred=centred)
+    K = k(X, X)
+    np.testing.assert_allclose(K, k(X, X.copy()), rtol=1e-12)
+    np.testing.assert_allclose(k.diag(X), K.diagonal(), rtol=1e-12)
+    assert np.linalg.eigvalsh(K).min() > -1e-10
+
+
+@pytest.mark.parametrize("same", [False, True])
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_gradients_are_those_of_finite_differences(order, centred, same):
+    X, k = rows(12), kernel(order, centred=centred)
+    C = X if same else rows(9, 1)
+    W = np.random.default_rng(2).normal(size=(12, C.shape[0]))
+    found = k.parameter_gradients(X, C, W)
+    for name in ("weights", "gamma", "variances"):
+        value, slopes = np.asarray(getattr(k, name)), []
+        for unit in np.eye(value.size):
+            h = 1e-5 * unit
+            ahead, behind = (
+                Additive(**{**k.get_params(), name: value + step})(X, C) for step in (h, -h)
+            )
+            slopes.append(np.vdot(W, ahead - behind) / 2e-5)
+        np.testing.assert_allclose(getattr(found, name), slopes, rtol=1e-7, atol=1e-7)
+
+
+def test_functions_of_a_centred_kernel_have_mean_zero_and_unit_variance():
+    nodes, weight = np.polynomial.hermite_e.hermegauss(80)
+    share = weight / weight.sum()
+    k = Additive(1, 0.4, mean=[0.5], deviation=[2.0])
+    S, centres = (0.5 + 2.0 * nodes)[:, None], np.array([[-1.0], [0.0], [3.0]])
+    np.testing.assert_allclose(share @ k(S, centres), 0.0, atol=1e-10)
+    assert share @ k.diag(S) == pytest.approx(1.0)
+    products = k(S, centres).T @ (share[:, None] * k(S, centres))
+    np.testing.assert_allclose(k.effect_products(centres, [0]), products, atol=1e-10)
+
+
+def test_a_wide_centred_kernel_is_linear():
+    x, c = np.linspace(-2, 2, 9)[:, None], np.array([[1.0], [-0.5]])
+    k = Additive(1, 1e-6, mean=[0.0], deviation=[1.0])
+    np.testing.assert_allclose(k(x, c), x * c.T, atol=1e-4)
+
+
+def test_effects_add_up_to_the_kernel_and_their_variances_to_its_own():
+    k, X, C = kernel(2, centred=True), rows(20), rows(6, 1)
+    sets = [each for size in (1, 2) for each in combinations(range(P), size)]
+    np.testing.assert_allclose(sum(k.effect(X, C, each) for each in sets), k(X, C), rtol=1e-10)
+    a, rng = np.array([1.0, -2.0, 0.5, 1.0, 0.3, -1.0]), np.random.default_rng(3)
+    S = 0.3 + 1.7 * rng.normal(size=(200_000, P))
+    explained = sum(float(a @ k.effect_products(C, each) @ a) for each in sets)
+    assert explained == pytest.approx(np.var(k(S, C) @ a), rel=0.03)
+    with pytest.raises(ValueError, match="give mean and deviation"):
+        kernel(2, centred=False).effect_products(C, [0])
+
+
+def test_factors_give_the_kernel_matrix():
+    X, k = rows(60), kernel(2, centred=True)
+    factors = KernelBasis.on_rows(k, X).factors(tol=1e-12, max_rank=60)
+    np.testing.assert_allclose(factors.G.T @ factors.G, k(X, X), atol=1e-6)
+
+
+def test_a_classifier_takes_it_by_name():
+    X = rows(80)
+    y = X[:, 0] ** 2 + X[:, 1] > 0.8
+    assert SparseBayesClassifier(kernel="additive", gamma=0.5).fit(X, y).score(X, y) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"order": 0}, "order must be a positive whole number"),
+        ({"gamma": -1.0}, "gamma must be positive"),
+        ({"weights": [1.0, -1.0]}, "weights must be a list of finite numbers"),
+        ({"variances": [1.0]}, "variances must be a list of finite numbers"),
+        ({"mean": [0.0]}, "mean and deviation must be given together"),
+        ({"mean": [0.0], "deviation": [0.0]}, "mean must be finite and deviation positive"),
+        ({"gamma": [1.0, 2.0], "weights": [1.0]}, "one entry per feature"),
+    ],
+)
+def test_settings_that_make_no_sense(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Additive(**settings).check()
+
+
+def test_rows_of_another_width_are_a_sentence():
+    with pytest.raises(ValueError, match="weights must have one entry per feature"):
+        Additive(1, 1.0, [1.0, 2.0])(rows(3), rows(3))
