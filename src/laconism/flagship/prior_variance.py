@@ -61,7 +61,7 @@ def with_prior_variance(path: Path, fitted: FittedReferences) -> Path:
         at = np.searchsorted(used, index)
         v = posterior.latent(Phi[:, at])[1]
         own = K[np.ix_(at, at)]
-        relative = at_rows / max(float(own.diagonal().max(initial=0.0)), np.finfo(float).tiny)
+        relative = at_rows / (float(own.diagonal().max(initial=0.0)) or 1.0)
         e = relative_residual(kernel_triangle(own), Phi[:, at] + centre[at], relative)
         errors = np.array([error(v + unit * at_rows * e**each) for each in _VARIANCE_POWERS])
         if errors.min() > error(v) + _MAX_SQUARED_LOG:
