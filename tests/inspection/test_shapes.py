@@ -64,6 +64,7 @@ def test_there_is_a_panel_for_each_effect_and_none_of_weight_zero(fitted, data):
 def test_curves_and_maps_are_the_effects_on_shared_scales(fitted, data):
     X, _ = data
     display = ShapeDisplay.from_estimator(fitted, X, features=[0, 3, (1, 2)])
+    assert display.title == ""
     (latent,) = additive_latents(fitted.basis_, fitted._columns, fitted.posteriors_)
     curve = display.curves[0]
     assert (curve.values[0], curve.values[-1]) == (X[:, 0].min(), X[:, 0].max())

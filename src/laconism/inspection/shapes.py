@@ -101,7 +101,8 @@ class ShapeDisplay(Display):
 
     def __post_init__(self) -> None:
         rows, columns = self._grid
-        self._size = (0.5 + 2.9 * columns, 0.4 + 2.5 * rows)  # inches
+        one = rows * columns == 1
+        self._size = (5.0, 3.6) if one else (0.5 + 2.9 * columns, 0.4 + 2.5 * rows)  # inches
         if self.limits is None and self.curves:
             low = min(float((curve.mean - 2 * curve.deviation).min()) for curve in self.curves)
             high = max(float((curve.mean + 2 * curve.deviation).max()) for curve in self.curves)
@@ -159,7 +160,7 @@ class ShapeDisplay(Display):
             [_curve(latent, rows, each, shares.get(each, 0.0)) for each in sets if len(each) == 1],
             [_surface(latent, rows, each, shares.get(each, 0.0)) for each in sets if len(each) == 2],
             _label(model, output),
-            _title(effects),
+            _title(effects) if features is None else "",
         ).plot(ax=ax)
 
     def each(self) -> list[Self]:
@@ -347,11 +348,13 @@ def _title(effects: Sequence[Effect]) -> str:
     if not effects:
         return ""
     alone = sum(effect.share for effect in effects if len(effect.features) == 1)
-    return f"{_percent(alone)} of the variance by features alone, {_percent(1 - alone)} by interactions"
+    text = f"{_percent(alone)} of the variance by features alone"
+    interacts = any(len(effect.features) != 1 for effect in effects)
+    return f"{text}, {_percent(1 - alone)} by interactions" if interacts else text
 
 
 def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.01 or share < 1e-6 else "<1%"
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
 
 
 # ---- how it is drawn ----------------------------------------------------------------------
