@@ -27,6 +27,7 @@ LESSONS = [
     "feature_selection",
     "digits_pixels",
     "projection_elbow",
+    "shapes",
     "degree_of_sparsity",
     "calibration",
     "error_bars",

@@ -13,8 +13,14 @@ pytest.importorskip("typer", reason="the command line needs typer")
 pytest.importorskip("skops", reason="the command line needs skops")
 pytest.importorskip("matplotlib", reason="the report needs matplotlib")
 
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+
 from browser import browse  # noqa: E402
 from cli.test_cli import laconism_many, no_driver_survives, people  # noqa: E402, F401
+from laconism import SparseBayesRegressor  # noqa: E402
+from laconism.cli import figures  # noqa: E402
+from laconism.kernels import Additive  # noqa: E402
 
 # Of a phone, and of a screen.
 WIDTHS = (400, 1200)
@@ -113,6 +119,23 @@ def test_confusion_counts_every_row_once(pages):
     counts = re.findall(r'<td class="cell"[^>]*>([\d,]+)</td>', pages["three"])
     assert len(counts) == 9
     assert sum(int(count.replace(",", "")) for count in counts) == 90
+
+
+def test_each_effect_of_an_additive_model_is_a_figure():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    table = pd.DataFrame(X, columns=["age", "dose"])
+    kernel = Additive(2, 0.3, mean=np.zeros(2), deviation=np.ones(2))
+    model = make_pipeline(StandardScaler(), SparseBayesRegressor(kernel=kernel)).fit(
+        table, X[:, 0] + np.prod(X, axis=1)
+    )
+    drawn = figures.shapes(model, table, ["age", "dose"])
+    assert len(drawn) == 3
+    for svg in drawn:
+        assert svg.startswith(
+            '<svg role="img" aria-label="effect of a feature or of a pair of features"'
+        )
+        assert "var(--ink)" in svg
+        assert "#08306b" not in svg  # the colours are the page's
 
 
 PROBE = """<!doctype html><html><body><pre id="found"></pre>FRAMES<script>

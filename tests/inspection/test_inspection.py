@@ -38,9 +38,11 @@ from laconism.inspection import (
     ProjectionDisplay,
     RegressionBandDisplay,
     RelevanceDisplay,
+    ShapeDisplay,
     SparsityPathDisplay,
 )
 from laconism.inspection.priors import shrink
+from laconism.kernels import Additive
 from laconism.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, LaplaceMixture, StudentT
 
 
@@ -91,6 +93,14 @@ def flagship():
 
 
 @pytest.fixture(scope="module")
+def additive():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
+    kernel = Additive(2, gamma=0.3, mean=np.zeros(3), deviation=np.ones(3))
+    return X, SparseBayesRegressor(kernel=kernel).fit(X, y)
+
+
+@pytest.fixture(scope="module")
 def searched():
     X, y = make_ripley(60, random_state=0)
     return SparseBayesClassifierCV(kernel="rbf", gammas=[2.0], shapes=[0.5, 1.0, 2.0], cv=2).fit(X, y)
@@ -102,7 +112,7 @@ def searched():
 @pytest.fixture(
     params=[name for name in laconism.inspection.__all__ if name.endswith("Display")], ids=str
 )
-def draw(request, ripley, sinc, grid, linear, flagship, searched):
+def draw(request, ripley, sinc, grid, linear, flagship, additive, searched):
     """How to draw each Display on given axes, by its name; a new one must be added here."""
     X, y, model = ripley
     ways = {
@@ -121,6 +131,7 @@ def draw(request, ripley, sinc, grid, linear, flagship, searched):
             sinc[2], sinc[0], sinc[1], ax=ax
         ),
         "RelevanceDisplay": lambda ax: RelevanceDisplay.from_estimator(linear[3], ax=ax),
+        "ShapeDisplay": lambda ax: ShapeDisplay.from_estimator(additive[1], additive[0], ax=ax),
         "SparsityPathDisplay": lambda ax: SparsityPathDisplay.from_estimator(searched, ax=ax),
     }
     return ways[request.param]
@@ -201,6 +212,7 @@ def test_every_display_says_so_when_the_model_is_not_fitted():
         ProjectionDisplay: (LaconicClassifier(),),
         RegressionBandDisplay: (RVMRegressor(), X[:, :1]),
         RelevanceDisplay: (SparseBayesRegressor(),),
+        ShapeDisplay: (SparseBayesRegressor(), X),
         SparsityPathDisplay: (SparseBayesClassifierCV(),),
     }
     names = {cls.__name__ for cls in calls} | {"PriorDisplay"}
@@ -222,6 +234,8 @@ def test_the_wrong_kind_of_model_is_named(ripley, plt):
         (ProjectionDisplay, (model,), "a LaconicClassifier or LaconicRegressor, got SparseBayesC"),
         (RegressionBandDisplay, (model, X[:, :1]), "a regressor with predict_dist, got SparseBayesC"),
         (RelevanceDisplay, (StandardScaler().fit(X),), "a model with weights, got StandardScaler"),
+        (ShapeDisplay, (model, X), "a model with a centred Additive kernel, got SparseBayesClassifier"),
+        (ShapeDisplay, (plain, X), "a model with a centred Additive kernel, got LogisticRegression"),
         (SparsityPathDisplay, (model,), "a SparseBayesClassifierCV or SparseBayesRegressorCV, got"),
     ]
     for cls, arguments, sentence in cases:

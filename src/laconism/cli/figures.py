@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inspection import CalibrationDisplay, ConvergenceDisplay, ProjectionDisplay
+from ..inspection import CalibrationDisplay, ConvergenceDisplay, ProjectionDisplay, ShapeDisplay
 from ..inspection._draw import ASIDE, FIRST, SECOND
 
 # Placeholder colours, replaced by those of the page, which differ in light and dark mode.
@@ -115,6 +115,30 @@ def path(ax: Any, model: Any) -> None:
 def convergence(ax: Any, model: Any) -> None:
     """Draw objective and active columns over the iterations."""
     ConvergenceDisplay.from_estimator(model, ax=ax)
+
+
+@_figure("effect of a feature or of a pair of features")
+def shape(ax: Any, display: Any) -> None:
+    """Draw one effect of an additive model."""
+    display.plot(ax)
+
+
+def shapes(pipeline: Any, table: Any, names: list[str]) -> list[str]:
+    """Return a figure of each of the largest effects of an additive model."""
+    from matplotlib.figure import Figure
+
+    outputs, found = len(pipeline[-1].posteriors_), list[str]()
+    for k in range(outputs):
+        whole = ShapeDisplay.from_estimator(
+            pipeline,
+            table,
+            max_features=9 if outputs == 1 else 3,
+            output=k,
+            feature_names=names,
+            ax=Figure().subplots(),
+        )
+        found += [shape(each) for each in whole.each()]
+    return found
 
 
 def _dots(ax: Any, x: Any, y: Any, most: int = 1500) -> None:

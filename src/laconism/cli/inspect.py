@@ -64,6 +64,8 @@ def _kept(model: Any, rows: int) -> str:
         text += f" ({listed(each, most=10)})"
     if hasattr(model, "feature_scales_"):
         used = int((model.feature_scales_ > 0).sum())
+        if hasattr(model, "effects_"):
+            used = len({j for effects in _effects_of(model) for each in effects for j in each.features})
         text += f", and {used:,} of {several(model.n_features_in_, 'feature')}"
     return text + "."
 
@@ -74,7 +76,9 @@ def pictures(pipeline: Any) -> list[Bars]:
     if hasattr(model, "mode_relevance_"):
         return _modes(model, features)
     found = []
-    if hasattr(model, "feature_scales_"):
+    if hasattr(model, "effects_"):
+        found += _effects(model, features)
+    elif hasattr(model, "feature_scales_"):
         found.append(
             _bars("scale of each standardised feature", features, model.feature_scales_, signed=False)
         )
@@ -85,12 +89,35 @@ def pictures(pipeline: Any) -> list[Bars]:
         names = [f"row {row}" for row in pipeline.table_["kept_rows"]]
     weights = np.atleast_2d(weights)
     for k, row in enumerate(weights):
-        side = ""
-        if hasattr(model, "classes_"):
-            side = f", for {model.classes_[1] if len(weights) == 1 else model.classes_[k]}"
-        bars = _bars(what + side, names, row)
+        bars = _bars(what + _for_class(model, k, len(weights)), names, row)
         # Of kernels only those are named that some class has kept.
         found.append(bars if hasattr(model, "coef_") else replace(bars, hidden=0))
+    return found
+
+
+def _for_class(model: Any, k: int, outputs: int) -> str:
+    """Return which class an output of a classifier is for, as the end of a title."""
+    if not hasattr(model, "classes_"):
+        return ""
+    return f", for {model.classes_[1] if outputs == 1 else model.classes_[k]}"
+
+
+def _effects_of(model: Any) -> list[Any]:
+    """Return the effects of each output."""
+    found = model.effects_
+    return list(found) if len(model.posteriors_) > 1 else [found]
+
+
+def _effects(model: Any, features: list[str], min_share: float = 0.001) -> list[Bars]:
+    """Return the shares of the variance that features and sets of them explain; tiny ones as a sum."""
+    found, outputs = [], _effects_of(model)
+    for k, effects in enumerate(outputs):
+        shown = [each for each in effects if each.features and each.share >= min_share]
+        items = [(" with ".join(features[j] for j in each.features), 100 * each.share) for each in shown]
+        if len(shown) < len(effects):
+            items.append(("all others", 100 * max(1 - sum(each.share for each in shown), 0.0)))
+        title = "% of the variance that each feature and each pair explains"
+        found.append(Bars(title + _for_class(model, k, len(outputs)), items, signed=False))
     return found
 
 

@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 from ..interop.persistence import write_whole
 from . import figures
+from .columns import feature_names
 from .compare import Result, Validation, compare
 from .console import Terminal, check_writable, several
 from .evaluate import advise, as_records, cells, headers
@@ -126,6 +127,8 @@ def _sections(
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in describe(pipeline))
     body = f'{words}<div class="side">{bars}</div>'
     found.append(_section("What the model keeps", body, wide=len(kept) > 1))
+    if hasattr(model, "effects_"):
+        found += _shapes(data, pipeline)
     if path_of(model):
         chosen = "".join(f"<li>{escape(sentence)}</li>" for sentence in compared(model))
         found.append(_section("What was compared, on rows left out", f"<ul>{chosen}</ul>"))
@@ -263,6 +266,22 @@ def _regression(data: Data, mine: Result) -> list[str]:
     return [
         _section("Predicted and true", _drawn(drawn[0], coverage)),
         _section("Residuals", _drawn(drawn[1], units)),
+    ]
+
+
+def _shapes(data: Data, pipeline: Any) -> list[str]:
+    """Return the section with the effects of an additive model."""
+    drawn = figures.shapes(pipeline, data.table, feature_names(pipeline[0]))
+    if not drawn:
+        return []
+    note = (
+        "The prediction is a constant and the sum of these effects and of smaller ones. Bands are two "
+        "standard deviations, marks below the values of the rows; an interaction is what two columns do "
+        "together beyond what each does alone."
+    )
+    body = "".join(f"<figure>{svg}</figure>" for svg in drawn)
+    return [
+        _section("What each column does", f'<p>{note}</p><div class="effects">{body}</div>', wide=True)
     ]
 
 

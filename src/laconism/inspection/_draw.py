@@ -49,6 +49,33 @@ def panels(ax: Any, *places: tuple[float, float, float, float]) -> list[Any]:
     return [_light(ax.inset_axes(place)) for place in places]
 
 
+def grid_of_panels(ax: Any, rows: int, columns: int, title: str = "") -> list[Any]:
+    """Replace axes by a grid of panels, row by row; a constrained layout makes room for their labels."""
+    ax.set_axis_off()
+    figure, whole, spec = ax.figure, ax.get_position(), ax.get_subplotspec()
+    laid_out = figure.get_layout_engine() is not None
+    size = rows + bool(title), columns
+    # In fractions of a panel; without a layout that measures labels there must be room for any.
+    across, down = (0.06, 0.06) if laid_out else (0.4, 0.6 * size[0] / rows)
+    room: dict[str, Any] = {"wspace": across, "hspace": down}
+    if title:  # over an empty row
+        room["height_ratios"] = [0.03, *[1] * rows]
+    if spec is not None:
+        grid = spec.subgridspec(*size, **room)
+    else:  # they were placed by hand
+        ends = {"left": whole.x0, "right": whole.x1, "bottom": whole.y0, "top": whole.y1}
+        grid = figure.add_gridspec(*size, **ends, **room)
+    if title:
+        top = figure.add_subplot(grid[0, :])
+        top.set_axis_off()
+        top.set_title(title)
+    return [
+        _light(figure.add_subplot(grid[row, column]))
+        for row in range(size[0] - rows, size[0])
+        for column in range(columns)
+    ]
+
+
 def legend(ax: Any, **where: Any) -> Any:
     """Return the legend of axes, without a frame; on a dark figure with a white background."""
     if not _is_dark(ax.figure):
@@ -92,6 +119,29 @@ def need(holds: bool, owner: type, what: str, estimator: Any) -> None:
     """Raise unless the estimator is of the kind that this display draws."""
     if not holds:
         raise TypeError(f"{owner.__name__} needs {what}, got {type(estimator).__name__}.")
+
+
+def names_of_features(estimator: Any, given: Sequence[str] | None, count: int) -> list[str]:
+    """Return the given names, else those that the last step was fitted with, else numbers."""
+    names: Any = given
+    if names is None and isinstance(estimator, Pipeline) and len(estimator) > 1:
+        before = estimator[:-1]
+        if hasattr(before, "get_feature_names_out") and hasattr(estimator, "feature_names_in_"):
+            names = before.get_feature_names_out()
+    if names is None:
+        names = getattr(unwrap(estimator)[1], "feature_names_in_", None)
+    if names is None:
+        return [f"feature {k}" for k in range(count)]
+    if len(names) != count:
+        raise ValueError(f"feature_names must have {count} names, got {len(names)}.")
+    return [str(name) for name in names]
+
+
+def one_of(outputs: Any, output: int) -> Any:
+    """Return one of several outputs, or raise if there is no such output."""
+    if not 0 <= output < len(outputs):
+        raise ValueError(f"output must be one of 0 to {len(outputs) - 1}, got {output!r}.")
+    return outputs[output]
 
 
 def by_output(records: Sequence[Any]) -> list[list[Any]]:

@@ -7,11 +7,22 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from .._component import is_count
 from .._protocols import Array
-from ._draw import FILL, FIRST, SECOND, Display, brief, legend_below, need, panels, unwrap
+from ._draw import (
+    FILL,
+    FIRST,
+    SECOND,
+    Display,
+    brief,
+    legend_below,
+    names_of_features,
+    need,
+    one_of,
+    panels,
+    unwrap,
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -177,7 +188,7 @@ class ImageRelevanceDisplay(Display):
                 f"shape={tuple(shape)} has {size} pixels, but the model has weights of shape "
                 f"{np.shape(found)}."
             )
-        weights = _one_of(np.reshape(found, (-1, *shape)), output).astype(float)
+        weights = one_of(np.reshape(found, (-1, *shape)), output).astype(float)
         if image is not None and np.size(image) != size:
             raise ValueError(f"image must have {size} pixels, got {np.size(image)}.")
         picture = None if image is None else np.reshape(np.asarray(image, dtype=float), shape)
@@ -282,7 +293,7 @@ class GridRelevanceDisplay(Display):
         first, second = modes
         if first == second or not {first, second} <= set(range(len(shape))):
             raise ValueError(f"modes must be two different ones of 0 to {len(shape) - 1}, got {modes}.")
-        coef = _one_of(np.asarray(model.coef_).reshape(-1, *shape), output)
+        coef = one_of(np.asarray(model.coef_).reshape(-1, *shape), output)
         relevances = [np.atleast_2d(relevance) for relevance in model.mode_relevance_]
         rest = tuple(k for k in range(len(shape)) if k not in (first, second))
         weights = np.sqrt((coef**2).sum(axis=rest))
@@ -349,7 +360,7 @@ def _weights(
     if len(weights) > 1 and output is None:
         values, label = np.abs(weights).max(axis=0), f"largest |{label}| over the classes"
     else:
-        values = _one_of(weights, output or 0)
+        values = one_of(weights, output or 0)
         deviations = _deviations(model, values, output or 0) if kind == "coef_" else None
     if kind == "dual_coef_":
         rows = getattr(model, "relevance_", range(values.size))
@@ -357,7 +368,7 @@ def _weights(
     if kind == "coef_" and getattr(model, "n_features_in_", values.size) != values.size:
         # There are more monomials than features.
         return values, [f"column {k}" for k in range(values.size)], deviations, label
-    names = _names_of_features(estimator, given, values.size)
+    names = names_of_features(estimator, given, values.size)
     return values, names, deviations, label if kind == "coef_" else f"{label} of the feature"
 
 
@@ -371,26 +382,3 @@ def _deviations(model: Any, values: Array, output: int) -> Array | None:
     variance = np.diag(posteriors[output].covariance_dot(np.eye(active.size)))
     spread[active] = np.sqrt(np.maximum(variance, 0.0))
     return spread if spread.any() else None
-
-
-def _names_of_features(estimator: Any, given: Sequence[str] | None, count: int) -> list[str]:
-    """Return the given names, else those that the last step was fitted with, else numbers."""
-    names: Any = given
-    if names is None and isinstance(estimator, Pipeline) and len(estimator) > 1:
-        before = estimator[:-1]
-        if hasattr(before, "get_feature_names_out") and hasattr(estimator, "feature_names_in_"):
-            names = before.get_feature_names_out()
-    if names is None:
-        names = getattr(unwrap(estimator)[1], "feature_names_in_", None)
-    if names is None:
-        return [f"feature {k}" for k in range(count)]
-    if len(names) != count:
-        raise ValueError(f"feature_names must have {count} names, got {len(names)}.")
-    return [str(name) for name in names]
-
-
-def _one_of(outputs: Any, output: int) -> Any:
-    """Return one of several outputs, or raise if there is no such output."""
-    if not 0 <= output < len(outputs):
-        raise ValueError(f"output must be one of 0 to {len(outputs) - 1}, got {output!r}.")
-    return outputs[output]

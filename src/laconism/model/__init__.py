@@ -5,5 +5,6 @@ labels or values. ``bases``: columns from settings. ``output``: the fit of one o
 that fit under a prior that selects columns. ``noise_search``: repeated fits with more noise.
 ``published``: fitted attributes and latents. ``predictions``, ``multiclass``: from latents to
 predictions. ``far_variance``: error bars far from the data. ``search``: the base of all cross-validated
-searches. ``callbacks``, ``threads``: progress, and one BLAS thread.
+searches. ``effects``: what features and pairs of them explain under an additive kernel. ``callbacks``,
+``threads``: progress, and one BLAS thread.
 """

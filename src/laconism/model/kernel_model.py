@@ -10,13 +10,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._component import is_count, is_jobs, is_name, is_positive, is_switch, resolve
 from .._protocols import Array, Basis
 from ..magnitude import check_largest, squares_safely
 from .bases import kernel_basis
 from .callbacks import CallbackSupportMixin, with_callbacks
+from .effects import additive_latents
 from .published import PublishedModel
 from .tasks import FitData
 from .threads import one_blas_thread
@@ -169,3 +170,24 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
         """Return the columns of the settings."""
         kernel = (self.kernel, self.gamma, self.degree, self.coef0)
         return kernel_basis(*kernel, X, weight, self._rows)
+
+    # ---- effects --------------------------------------------------------------------------
+
+    @property
+    def effects_(self) -> Any:
+        """The variance that each feature and each set of features explains, largest first.
+
+        Only with a centred :class:`~laconism.kernels.Additive` kernel. A list of ``features, names,
+        variance, share``: the features of a set and their names, the variance of the latent that they
+        explain together beyond their subsets, and its share of the whole (the Sobol index). Features are
+        independent and normal, as the kernel has them. For more than two classes one list for each.
+        """
+        check_is_fitted(self)
+        latents = additive_latents(self.basis_, self._columns, self.posteriors_)
+        if not latents:
+            raise AttributeError(
+                f"{type(self).__name__} has effects_ only if its kernel is an Additive one that is "
+                "centred, by mean and deviation."
+            )
+        found = [latent.effects(getattr(self, "feature_names_in_", None)) for latent in latents]
+        return found[0] if len(found) == 1 else found
