@@ -697,12 +697,14 @@ def test_evaluate_measures_what_it_says(folder):
     classes, noise, shown = laconism_many(
         folder,
         ["evaluate", "ev.csv", "-t", "k", "--folds", "3", "--json"],
-        ["evaluate", "ev.csv", "-t", "noise", "--models", "auto,svc,linear,baseline", "--json"],
+        ["evaluate", "ev.csv", "-t", "noise", "--models", "svc,linear,baseline,auto", "--json"],
         ["evaluate", "ev.csv", "-t", "k", "--folds", "3", "--models", "sparse,baseline"],
     )
     said = json.loads(classes[1])
     rows = {row["model"]: row for row in said["models"]}
-    assert list(rows) == ["auto", "sparse", "rvm", "svc", "gp", "linear", "baseline"]
+    rivals = ["svc", "gp", "forest", "boosting", "linear", "baseline"]
+    assert list(rows) == ["auto", "sparse", "rvm", *rivals]
+    assert (rows["forest"]["kept"], rows["forest"]["kept_of"]) == (300, "trees")
     share = (table["k"] == "yes").mean()
     assert rows["baseline"]["error"] == pytest.approx(min(share, 1 - share))
     assert rows["baseline"]["log_loss"] == pytest.approx(
@@ -724,7 +726,9 @@ def test_evaluate_measures_what_it_says(folder):
     assert said["advice"].endswith(".")
     assert said["advice"].count(". ") == 0
     assert "told from the mean baseline" in json.loads(noise[1])["advice"]
-    assert {"rmse", "nlpd"} <= set(json.loads(noise[1])["models"][0])
+    values = json.loads(noise[1])["models"]
+    assert [row["model"] for row in values] == ["auto", "svc", "linear", "baseline"]
+    assert all(row["rmse"] > 0 and np.isfinite(row["nlpd"]) for row in values)
     assert "laconism sparse" in shown[1]
     assert max(len(line) for line in shown[1].splitlines()) <= 80
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +30,7 @@ class Result:
 
     contender: Contender
     loss: Any  # a row's error: 0 or 1, or the squared difference
-    score: Any  # a row's minus log-probability (density); NaN where the model has none
+    score: Any  # a row's minus log-probability (density)
     predictions: Any  # probabilities of the classes; or mean and deviation
     labels: Any  # of classification only
     kept: list[int] = field(default_factory=list)
@@ -87,8 +88,8 @@ def compare(
 ) -> tuple[Data, list[Result]]:
     """Cross-validate each model on the same folds; one that fails is left out with a note.
 
-    Without ``max_rows`` only kernel machines are trained on fewer rows. The first result is that of
-    ``own``, the model of a report.
+    Without ``max_rows`` only kernel machines are trained on fewer rows. The flagship comes first; the
+    result of ``own``, the model of a report, is marked as ``reported``.
     """
     from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -122,11 +123,16 @@ def compare(
                     terminal.note(f"{result.name} left out: {sentence(error)}")
                     results.remove(result)
                 step()
-    if own is not None and not (results and results[0].contender.reported):
+    if own is not None and reported(results) is None:
         raise UserError("The model of the report could not be fitted.")
     if not results:
         raise UserError("No model could be fitted to these data.")
     return data, results
+
+
+def reported(results: Sequence[Result]) -> Result | None:
+    """Return the result of the model that a report is about."""
+    return next((result for result in results if result.contender.reported), None)
 
 
 def _those_that_end(
@@ -179,9 +185,8 @@ def _run(result: Result, data: Data, train: Any, test: Any, max_rows: int | None
     else:
         mean, std = distribution(model, X)
         result.predictions[test, 0] = mean
+        result.predictions[test, 1] = std
         result.loss[test] = (y - mean) ** 2
-        if std is not None:
-            result.predictions[test, 1] = std
-            result.score[test] = -norm.logpdf(y, mean, std)
+        result.score[test] = -norm.logpdf(y, mean, std)
     if contender.reported:
         result.fitted.append((pipeline, test))

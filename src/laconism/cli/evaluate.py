@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .compare import Result, Validation, compare, mean_and_error
+from .compare import Result, Validation, compare, mean_and_error, reported
 from .console import Terminal, several
 from .models import Source
 from .rivals import Contender
@@ -63,7 +63,8 @@ def evaluate(source: Source, validation: Validation, terminal: Terminal, *, seed
 def advise(results: list[Result], task: str) -> str:
     """Return a summary: our model against the best rivals, by paired differences.
 
-    Ours is the first of our models, unless another one of them is clearly better.
+    Ours is the model of a report, else the first of our models, unless another one of them is clearly
+    better.
     """
     mine = _best_of_ours(results)
     rivals = [r for r in results if not r.contender.ours and r.contender.key != "baseline"]
@@ -101,8 +102,9 @@ def _best_of_ours(results: list[Result]) -> Result | None:
     ours = [result for result in results if result.contender.ours]
     if not ours:
         return None
+    first = reported(ours) or ours[0]
     best = _best(ours, "loss")
-    return best if _difference(ours[0], best, "loss")[2] > 0 else ours[0]
+    return best if _difference(first, best, "loss")[2] > 0 else first
 
 
 def _difference(a: Result, b: Result, what: str) -> tuple[float, float, int]:
@@ -113,10 +115,7 @@ def _difference(a: Result, b: Result, what: str) -> tuple[float, float, int]:
 
 def _in_nats(mine: Result, rivals: list[Result], task: str) -> str:
     """Return the part of the summary about probabilities, or densities."""
-    known = [result for result in rivals if not np.isnan(result.score).any()]
-    if not known or np.isnan(mine.score).any():
-        return ""
-    best = _best(known, "score")
+    best = _best(rivals, "score")
     mean, se, verdict = _difference(mine, best, "score")
     what, by = headers(task)[2], f"{mean:+.3f} ± {se:.3f}"
     if verdict == 0:
@@ -159,11 +158,11 @@ def cells(result: Measured, task: str) -> list[str]:
     first = with_error(error, error_se)
     if task == "classification":
         first = f"{100 * error:.1f} ± {100 * error_se:.1f}"
-    second = "" if np.isnan(nats) else f"{nats:.3f} ± {nats_se:.3f}"
     kind = result.kind
     kept = kind if kind in ("nothing", "all rows") else several(round(np.mean(result.kept)), kind[:-1])
-    seconds = float(np.mean(result.seconds))
-    return [result.name, first, second, kept, "" if np.isnan(seconds) else f"{seconds:.2g}"]
+    mean = float(np.mean(result.seconds))
+    seconds = "" if np.isnan(mean) else f"{mean:.2g}"
+    return [result.name, first, f"{nats:.3f} ± {nats_se:.3f}", kept, seconds]
 
 
 def with_error(value: float, error: float, plain_digits: int = 7) -> str:

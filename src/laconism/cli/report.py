@@ -14,7 +14,7 @@ from scipy.stats import norm
 from ..interop.persistence import write_whole
 from . import figures
 from .columns import feature_names
-from .compare import Result, Validation, compare
+from .compare import Result, Validation, compare, reported
 from .console import Terminal, check_writable, several
 from .evaluate import advise, as_records, cells, headers
 from .fit import fit_pipeline
@@ -36,7 +36,7 @@ def report(
     """
     check_writable(page, source.path)
     data, results = compare(source, validation, terminal, choice.seed, own=choice)
-    mine = results[0]
+    mine = reported(results) or results[0]
     most = mine.contender.max_rows(validation.max_rows)
     rows = sample_rows(len(data.y), most, data.y, data.task, choice.seed)
     pipeline = fit_pipeline(data, choice.make(data.task), rows, source.target, terminal)
@@ -112,7 +112,7 @@ def _cards(mine: Result, pipeline: Any, data: Data) -> str:
 def _sections(
     data: Data, results: list[Result], pipeline: Any, shuffled: Bars | None, terminal: Terminal
 ) -> list[str]:
-    mine, model = results[0], pipeline[-1]
+    mine, model = reported(results) or results[0], pipeline[-1]
     errors = _error_bars(results, data.task) + _comparison(results, data.task)
     found = [_section("Errors", errors, wide=True)]
     if data.task == "classification":
@@ -171,8 +171,7 @@ def _row(texts: Iterable[str], kind: str = "", cells: str = "") -> str:
 
 
 def _comparison(results: list[Result], task: str) -> str:
-    kinds = ["", ' class="ours"']
-    rows = [_row(cells(result, task), kinds[result.contender.ours]) for result in results]
+    rows = [_row(cells(result, task), f' class="{_side(result)}"') for result in results]
     note = (
         "± one standard error over the rows; seconds are of one fit, preprocessing and tuning included."
     )
@@ -180,17 +179,26 @@ def _comparison(results: list[Result], task: str) -> str:
 
 
 def _error_bars(results: list[Result], task: str) -> str:
-    """Return errors as bars, with whiskers of one standard error."""
-    longest = max(sum(result.error) for result in results) or 1.0
+    """Return errors as bars, with whiskers of one standard error.
+
+    That of the baseline ends at twice the others' at the most, or their differences would not be seen.
+    """
+    ends = [sum(result.error) for result in results]
+    others = [end for end, r in zip(ends, results, strict=True) if r.contender.key != "baseline"]
+    longest = min(max(ends), 2 * max(others, default=np.inf)) or 1.0
     rows = ""
-    for result in results:
+    for result, end in zip(results, ends, strict=True):
         mean, se = (value / longest for value in result.error)
-        left = max(mean - se, 0.0)
-        track = (
-            f'<i style="width:{100 * mean:.2f}%"></i>'
-            f'<s style="left:{100 * left:.2f}%;width:{100 * (mean + se - left):.2f}%"></s>'
-        )
-        rows += _bar_row(result.name, track, cells(result, task)[1])
+        left, right = max(mean - se, 0.0), mean + se
+        side = _side(result)
+        if end > longest:
+            track = f'<i class="{side} cut" style="width:100%"></i>'
+        else:
+            track = (
+                f'<i class="{side}" style="width:{100 * mean:.2f}%"></i>'
+                f'<s style="left:{100 * left:.2f}%;width:{100 * (right - left):.2f}%"></s>'
+            )
+        rows += _bar_row(result.name, track, cells(result, task)[1], f' class="{side}"')
     unit = "error, % of rows" if task == "classification" else "root mean squared error"
     return f'<p class="quiet">{unit}, ± one standard error</p><div class="bars">{rows}</div>'
 
@@ -209,9 +217,15 @@ def _bars(picture: Bars, max_bars: int = 15) -> str:
     return f'<p class="quiet">{escape(picture.title + more)}</p><div class="bars">{rows}</div>'
 
 
-def _bar_row(name: str, track: str, number: str) -> str:
+def _side(result: Result) -> str:
+    """Return whose a model is: the page's own, another one of ours, or a rival."""
+    contender = result.contender
+    return "own" if contender.reported else "ours" if contender.ours else "rival"
+
+
+def _bar_row(name: str, track: str, number: str, kind: str = "") -> str:
     return (
-        f'<span>{escape(name)}</span><span class="track">{track}</span>'
+        f'<span{kind}>{escape(name)}</span><span class="track">{track}</span>'
         f'<span class="number">{escape(number)}</span>'
     )
 

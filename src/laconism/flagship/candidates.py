@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from .._component import is_name
 from ..judging.ablate import is_on
 from ..likelihoods import Binary
 from .candidate import Candidate, Fits
@@ -14,27 +17,31 @@ from .learnt_candidates import MAX_ORDER, AdditiveKernel, FeatureWeights
 def candidates_for(fits: Fits) -> list[Candidate]:
     """Return the candidates for rows of this shape; an earlier one stays unless a later one wins.
 
-    If features outnumber rows, they come first: few kernels that agree with their reference at the rows
-    may differ from it between them.
+    Kernels that are learnt come after features, which are simpler. If features outnumber rows, they come
+    first: few kernels that agree with their reference at the rows may differ from it between them.
     """
     settings, (n, p) = fits.settings, fits.rows.X.shape
     kernels = kernel_candidates(fits) if settings.kernel is not None else []
     features = feature_candidates(fits) if settings.kernel is None or settings.any_kernel else []
-    ordered = [*features, *kernels] if p > n else [*kernels, *features]
+    learnt = learnt_candidates(fits, kernels) if settings.weigh_features and p <= n else []
+    ordered = [*features, *kernels] if p > n else [*kernels, *features, *learnt]
     return [*ordered, HeavyTails()] if settings.any_noise and is_on("heavy_tails") else ordered
 
 
 def kernel_candidates(fits: Fits) -> list[Candidate]:
-    """Return the kernels: the first one, other families, additive kernels and feature weights."""
+    """Return the kernels of one width: the first one, and other families."""
     settings, (n, p) = fits.settings, fits.rows.X.shape
     found: list[Candidate] = [Kernel(settings.first_kernel)]
     if isinstance(fits.rows.likelihood, Binary):
         found += [SQUASHED] if p <= n and is_on("squashed") else []
     elif settings.any_kernel and n <= settings.max_rank:  # Matern kernel matrices have full rank
         found += [MATERN] if is_on("matern") else []
-    if not settings.weigh_features or p > n:
-        return found
-    weighed: list[Candidate] = [FeatureWeights(each) for each in found]
-    if settings.any_kernel and is_on("additive"):
+    return found
+
+
+def learnt_candidates(fits: Fits, kernels: Sequence[Candidate]) -> list[Candidate]:
+    """Return the kernels that are learnt: additive ones, and others with feature weights."""
+    kernel, found = fits.settings.kernel, list[Candidate]()
+    if (is_name(kernel, "additive") or fits.settings.any_kernel) and is_on("additive"):
         found += [AdditiveKernel(order) for order in range(1, MAX_ORDER + 1)]
-    return [*found, *weighed] if is_on("feature_weights") else found
+    return [*found, *map(FeatureWeights, kernels)] if is_on("feature_weights") else found

@@ -79,6 +79,8 @@ class ValueEvidence:
             log_det, free = log_det + np.log(total), free - 1
             # P removes any constant, but a large one would cost digits
             Y = Y - np.average(Y, axis=0, weights=self.weight)
+        size = np.sqrt(np.average(Y**2, axis=0, weights=self.weight))
+        Y = Y / np.where(size > 0, size, 1.0)  # units change the evidence by a constant
         T = half[:, None] * Y
         pulls = P @ T
         left = np.maximum((T * pulls).sum(axis=0), np.sqrt(np.finfo(float).tiny))  # zero of constants

@@ -48,4 +48,5 @@ def evenly_spaced(order: Index, n_rows: int) -> Index:
 
 def canonical_columns(X: Array, columns: Index) -> Index:
     """Return columns sorted by their values: their order does not matter if that of rows does not."""
-    return np.asarray(columns[np.lexsort(X[::-1, columns])])
+    kept = X[:, columns]
+    return np.asarray(columns[np.lexsort((*kept[::-1], *np.sort(kept, axis=0)[::-1]))])
