@@ -13,19 +13,24 @@ from flagship_cases import both, data, nats, root_mean_square, says
 from laconism import LaconicClassifier, LaconicRegressor
 from laconism.flagship import path as _path
 from laconism.flagship import projection, references
-from laconism.flagship.ard import ARDEvidence
-from laconism.flagship.kernel_family import KernelFamily, ReferenceFeatures, weighted_quartiles
+from laconism.flagship.evidence import ValueEvidence
+from laconism.flagship.kernel_family import KernelFamily, weighted_quartiles
 from laconism.flagship.rows import MAX_SEARCH_ROWS, TrainingRows
-from laconism.flagship.search import HyperparameterSearch
-from laconism.flagship.tasks import ValueProjection, projection_task
-from laconism.likelihoods import Gaussian
+from laconism.flagship.tasks import projection_task
 
 
-def searching(X, y, weight, intercept, theta):
+def process(X, y, weight, intercept):
+    """Return the log evidence of a kernel with feature weights, and its slopes in weights and ratio."""
     family = KernelFamily.of("rbf", 3, 1.0, None, X, weight)
-    features = ReferenceFeatures(family, 1000)
-    rows = TrainingRows(X, weight, [y], Gaussian(), ValueProjection(), intercept, True)
-    return HyperparameterSearch(features, rows, theta, [None])
+    evidence = ValueEvidence([y], weight, intercept)
+
+    def value(theta, ratio, width):
+        kernel = family.kernel_at(width, theta)
+        K = ratio * kernel(X, X)
+        found, W = evidence.at(K)
+        return found, kernel.gradient(X, X, ratio * W) / family.unit, np.vdot(W, K)
+
+    return value
 
 
 def test_weights_of_features_are_judged_by_the_evidence():
@@ -40,9 +45,9 @@ def test_weights_of_features_are_judged_by_the_evidence():
         best = y @ np.linalg.solve(cov, y) / 12
         return multivariate_normal(np.zeros(12), best * cov).logpdf(y)
 
-    evidence = ARDEvidence(searching(X, y, weight, False, np.ones(3)), 0)
+    value = process(X, y, weight, False)
     points = [(np.array([1.0, 0.5, 1.5]), 3.0), (np.array([2.0, 0.0, 0.1]), 30.0)]
-    ours = [evidence.value(*point)[0] for point in points]
+    ours = [value(*point, 0)[0] for point in points]
     np.testing.assert_allclose(np.diff(ours), np.diff([theirs(*point) for point in points]), rtol=1e-9)
 
 
@@ -51,13 +56,13 @@ def test_slopes_of_the_evidence_are_its_differences(intercept):
     rng = np.random.default_rng(1)
     X, weight = rng.normal(size=(15, 3)) * [1.0, 5.0, 0.1], rng.uniform(0.5, 2.0, size=15)
     y = 3 + np.sin(X[:, 0]) + 0.1 * rng.normal(size=15)
-    evidence, h = ARDEvidence(searching(X, y, weight, intercept, np.ones(3)), 1), 1e-5
+    value, h = process(X, y, weight, intercept), 1e-5
     theta, ratio = np.array([1.0, 0.5, 1.5]), 3.0
-    _, slopes, slope = evidence.value(theta, ratio)
+    _, slopes, slope = value(theta, ratio, 1)
     for k, step in enumerate(h * np.eye(3)):
-        up, down = (evidence.value(theta + sign * step, ratio)[0] for sign in (1, -1))
+        up, down = (value(theta + sign * step, ratio, 1)[0] for sign in (1, -1))
         np.testing.assert_allclose(slopes[k], (up - down) / (2 * h), rtol=1e-5)
-    up, down = (evidence.value(theta, ratio * np.exp(sign * h))[0] for sign in (1, -1))
+    up, down = (value(theta, ratio * np.exp(sign * h), 1)[0] for sign in (1, -1))
     np.testing.assert_allclose(slope, (up - down) / (2 * h), rtol=1e-5)
 
 

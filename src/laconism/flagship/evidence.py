@@ -12,6 +12,7 @@ from .._protocols import Array
 from ..likelihoods import Binary, Gaussian, Likelihood
 from ..linalg import Factor
 from ..solvers.line_search import backtrack
+from .tasks import NOISE_FLOOR_FRACTION
 
 if TYPE_CHECKING:
     from .rows import TrainingRows
@@ -83,8 +84,11 @@ class ValueEvidence:
         Y = Y / np.where(size > 0, size, 1.0)  # units change the evidence by a constant
         T = half[:, None] * Y
         pulls = P @ T
-        left = np.maximum((T * pulls).sum(axis=0), np.sqrt(np.finfo(float).tiny))  # zero of constants
-        W = 0.5 * half[:, None] * ((free / left) * pulls @ pulls.T - len(self.targets) * P) * half
+        left = (T * pulls).sum(axis=0)
+        least = NOISE_FLOOR_FRACTION * free  # of constant targets it is zero
+        ratio = np.where(left > least, free / np.maximum(left, least), 0.0)
+        left = np.maximum(left, least)
+        W = 0.5 * half[:, None] * ((ratio * pulls) @ pulls.T - len(self.targets) * P) * half
         value = -0.5 * (len(self.targets) * log_det + free * float(np.log(left).sum()))
         return value, W
 

@@ -141,6 +141,14 @@ class KernelFamily:
         """Whether the kernels are positive semi-definite, as the covariance of a process must be."""
         return self.kernel_at(0, np.ones(self.unit.size)).positive
 
+    def feature_scales(self, theta: Array) -> Array:
+        """Return the weight of each feature, on average one; those of an additive kernel are its own."""
+        weights = getattr(self.kernel, "weights", None)
+        if weights is None:
+            return np.where(self.unit > 0, theta, 0.0)
+        mean = float(np.mean(np.asarray(weights)[self.unit > 0]))
+        return np.asarray(weights) / (mean if mean > 0 else 1.0)
+
     def gamma_at(self, width: float) -> float:
         """Return ``gamma`` for a power of two of the width."""
         return float(2.0**width / self.distance) if self.gamma is None else self.gamma

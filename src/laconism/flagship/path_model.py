@@ -62,7 +62,7 @@ class PathModel(KernelModel):
         if family is not None:
             self.gamma_ = family.gamma_at(choice.width)
             self.kernel_ = family.kernel_at(choice.width, choice.theta)
-            self.feature_scales_ = np.where(family.unit > 0, choice.theta, 0.0)
+            self.feature_scales_ = family.feature_scales(choice.theta)
 
     def _publish_steps(self, steps: Sequence[int]) -> None:
         """Publish the models of these steps, one for each path."""
