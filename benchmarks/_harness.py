@@ -7,6 +7,7 @@ A benchmark is one file ``bench_<name>.py`` with
     run(cell, watch)  yields one dict per row: timings of ``watch`` and values for METRICS
     bars(rows)        what was promised, beside what was measured
     details(rows)     optional: a text for the terminal, below the bars
+    tables(rows)      optional: head and rows of each table that a page of the site shows
     PICTURES          optional: (file stem, column, case) drawn against n on log axes
 """
 
@@ -270,7 +271,16 @@ def data_file(name):
 def versions():
     """Return what the numbers hang on, without saying where they were taken."""
     parts = ["python " + ".".join(map(str, sys.version_info[:3]))]
-    for name in ("laconism", "numpy", "scipy", "scikit-learn", "fastrvm", "abess", "skglm"):
+    for name in (
+        "laconism",
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "fastrvm",
+        "abess",
+        "skglm",
+        "interpret-core",
+    ):
         try:
             parts.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:

@@ -14,14 +14,28 @@ L1_LIBRARIES = ("liblinear", "skglm")
 BISECTIONS = 25
 
 
-def scores(model, X, y):
-    """Return error and log-loss; the log-loss only where there are probabilities."""
+def scores(model, X, y, least=0.0):
+    """Return error and log-loss; the log-loss only where there are probabilities.
+
+    Probabilities below ``least`` count as ``least``.
+    """
     found = {"error": float(np.mean(model.predict(X) != y))}
     if hasattr(model, "predict_proba"):
         proba = np.asarray(model.predict_proba(X), dtype=float)
         proba = np.column_stack([1 - proba, proba]) if proba.ndim == 1 else proba
+        if least:
+            proba = np.maximum(proba, least)
+            proba /= proba.sum(axis=1, keepdims=True)
         found["log_loss"] = float(log_loss(y, proba, labels=np.unique(y)))
     return found
+
+
+def leaves(model):
+    """Return the number of leaves of a forest, or of trees that were boosted."""
+    if hasattr(model, "estimators_"):
+        return int(sum(tree.get_n_leaves() for tree in model.estimators_))
+    trees = (tree for of_round in model._predictors for tree in of_round)
+    return int(sum(tree.get_n_leaf_nodes() for tree in trees))
 
 
 def l1_logistic(C):

@@ -154,7 +154,8 @@ def outcome(rows):
     last = rows[-1]
     words = [f"{last['seconds']:.3g} s"] if "seconds" in last else []
     words += [f"{last['beyond_mib']:.0f} MiB beyond the data"] if "beyond_mib" in last else []
-    words += [f"{key} {last[key]:.3g}" for key in ("error", "log_loss", "kept", "solves") if key in last]
+    told = ("error", "log_loss", "rmse", "log_density", "kept", "solves")
+    words += [f"{key} {last[key]:.3g}" for key in told if key in last]
     return ", ".join(words) or "done"
 
 

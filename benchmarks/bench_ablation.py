@@ -23,6 +23,7 @@ from laconism.judging.ablate import SWITCHES, recording, without
 from ._development import KINDS, PROBLEMS
 from ._harness import RESULTS, Bar, Cell
 from ._runner import read, without_paths
+from ._tables import plain
 
 METRICS = ("kind", "target", "log_loss", "error", "kept", "asked", "differs")
 COMPLETE = "none"
@@ -225,17 +226,6 @@ def tables(rows):
         (HEAD, [effect.cells() for effect in found]),
         (("nats, without", *KINDS), [effect.kind_cells() for effect in found]),
     ]
-
-
-def plain(head, body):
-    """Return a table for the terminal."""
-    texts = [list(head), *body]
-    widths = [max(len(row[k]) for row in texts) for k in range(len(head))]
-    lines = []
-    for row in texts:
-        padded = [text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append(("  " + "  ".join([row[0].ljust(widths[0]), *padded])).rstrip())
-    return "\n".join(lines)
 
 
 def details(rows):

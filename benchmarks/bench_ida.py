@@ -2,14 +2,17 @@
 
 Inputs are standardised for everybody. CPU seconds of one core are compared; the time of a rival that has
 to be tuned is that of its whole search. Original splits of the ida repository are used where there are
-enough of them, substitutes of the same size (they are labelled so) elsewhere.
+enough of them, substitutes of the same size (they are labelled so) elsewhere. What is kept is what a
+prediction needs: kernels, training rows, features, or the leaves of trees.
 """
 
+import functools
 import math
 import statistics
 
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.linear_model import LogisticRegressionCV
@@ -20,7 +23,8 @@ from sklearn.svm import SVC
 from laconism import LaconicClassifier, RVMClassifier, SparseBayesClassifier, SparseBayesClassifierCV
 
 from ._harness import Bar, Cell, data_file, ratio, rival
-from ._rivals import scores
+from ._rivals import leaves, scores
+from ._tables import by_case, grid, mean_ranks, plain, three_digits
 
 METRICS = ("error", "log_loss", "kept")
 
@@ -42,6 +46,10 @@ C_VALUES = (0.1, 1.0, 10.0, 100.0, 1_000.0)
 # Multiples of one over the number of features, which is gamma="scale" on standardised inputs.
 WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 FOLDS = 5
+LEAF_SIZES = (5, 20)
+TREES = 500
+# Trees may say that a class is impossible: nobody is charged for less than this probability.
+LEAST_PROBABILITY = 1e-6
 LIMIT = 900.0
 
 
@@ -69,6 +77,16 @@ def l1_path():
     )
 
 
+def boosting():
+    """Gradient boosting as it is but for the leaves, which are too large for a hundred rows."""
+    trees = HistGradientBoostingClassifier(early_stopping=False, random_state=0)
+    return GridSearchCV(trees, {"min_samples_leaf": LEAF_SIZES}, cv=FOLDS, scoring="neg_log_loss")
+
+
+def forest():
+    return RandomForestClassifier(TREES, random_state=0)
+
+
 # A fit by the name of the method, given gamma="scale" as a number.
 METHODS = {
     FLAGSHIP: lambda gamma, X, y: LaconicClassifier().fit(X, y),
@@ -81,6 +99,8 @@ METHODS = {
     "RVM": lambda gamma, X, y: RVMClassifier(gamma="scale").fit(X, y),
     "GGIG CV": lambda gamma, X, y: SparseBayesClassifierCV(kernel="rbf").fit(X, y),
     "Jeffreys": lambda gamma, X, y: SparseBayesClassifier(kernel="rbf", gamma="scale").fit(X, y),
+    "gradient boosting": lambda gamma, X, y: boosting().fit(X, y),
+    "random forest": lambda gamma, X, y: forest().fit(X, y),
 }
 
 
@@ -109,7 +129,8 @@ def run(cell, watch):
         X, y, X_test, y_test = split(arrays, name, seed)
         gamma = 1 / max(int(np.count_nonzero(X.var(axis=0))), 1)
         model, row = watch(lambda X=X, y=y, gamma=gamma: METHODS[cell.method](gamma, X, y))
-        yield {**row, "seed": seed, **scores(model, X_test, y_test), "kept": kept(model)}
+        said = scores(model, X_test, y_test, least=LEAST_PROBABILITY)
+        yield {**row, "seed": seed, **said, "kept": kept(model)}
 
 
 def split(arrays, name, seed):
@@ -125,7 +146,7 @@ def split(arrays, name, seed):
 
 
 def kept(model):
-    """Return how many kernels (or features, or rows) a prediction needs."""
+    """Return how many kernels (or features, rows or leaves) a prediction needs."""
     if isinstance(model, CalibratedClassifierCV):
         model = model.calibrated_classifiers_[0].estimator
     if isinstance(model, LogisticRegressionCV):
@@ -133,6 +154,8 @@ def kept(model):
     if isinstance(model, GaussianProcessClassifier):
         return len(model.base_estimator_.X_train_)
     model = getattr(model, "best_estimator_", model)
+    if isinstance(model, HistGradientBoostingClassifier | RandomForestClassifier):
+        return leaves(model)
     for name in ("n_relevant_", "n_relevance_", "n_support_"):
         if hasattr(model, name):
             return int(np.sum(getattr(model, name)))
@@ -142,29 +165,16 @@ def kept(model):
 # ---- the table -----------------------------------------------------------------------------------
 
 
-def by_case(rows, column, method):
-    """Return mean and standard error of a column for each set."""
-    found = {}
-    for case in dict.fromkeys(row["case"] for row in rows):
-        values = rows.values(column, case=case, method=method)
-        if values:
-            error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-            found[case] = statistics.fmean(values), error
-    return found
-
-
 def ranks(rows, column):
     """Return the mean rank of each method over the sets that all of them finished."""
-    means = {m: by_case(rows, column, m) for m in METHODS}
-    means = {m: cases for m, cases in means.items() if cases}
-    common = set.intersection(*(set(cases) for cases in means.values())) if means else set()
-    total = dict.fromkeys(means, 0.0)
-    for case in common:
-        values = {m: means[m][case][0] for m in means}
-        for m, value in values.items():
-            others = [other for name, other in values.items() if name != m]
-            total[m] += 1 + sum(o < value for o in others) + 0.5 * sum(o == value for o in others)
-    return {m: total[m] / len(common) for m in total} if common else {}
+    found = _finished(rows, column)
+    return mean_ranks({m: {case: mean for case, (mean, _) in of.items()} for m, of in found.items()})
+
+
+def _finished(rows, column):
+    """Return mean and standard error of each set, of each method that finished any."""
+    found = {m: by_case(rows, column, m) for m in METHODS}
+    return {m: cases for m, cases in found.items() if cases}
 
 
 def excess(rows):
@@ -188,41 +198,33 @@ def excess(rows):
     return mean, mean / error if error else None
 
 
-def details(rows):
-    """Return one table: every method on every set, with standard errors and mean ranks."""
+def tables(rows):
+    """Return head and rows of each table: every method on every set, with standard errors and ranks."""
     names = {"error": "error", "log_loss": "log-loss", "kept": "kept", "cpu_seconds": "CPU seconds"}
-    lines = []
+    parts = []
     for column, what in names.items():
-        found = {m: by_case(rows, column, m) for m in METHODS}
-        found = {m: cases for m, cases in found.items() if cases}
-        body = [
-            [case, *(_text(column, cases.get(case)) for cases in found.values())]
-            for case in dict.fromkeys(row["case"] for row in rows)
-        ]
+        found = _finished(rows, column)
+        cases = dict.fromkeys(row["case"] for row in rows)
+        head, body = grid(what, found, cases, functools.partial(_text, column))
         if column in ("error", "log_loss"):
             rank = ranks(rows, column)
             body.append(["mean rank", *(f"{rank[m]:.2f}" if m in rank else "" for m in found)])
         else:
             means = [statistics.fmean(mean for mean, _ in cases.values()) for cases in found.values()]
-            body.append(["mean", *(f"{mean:.3g}" for mean in means)])
-        texts = [[what, *found], *body]
-        widths = [max(len(row[k]) for row in texts) for k in range(len(texts[0]))]
-        for row in texts:
-            cells = [row[0].ljust(widths[0])]
-            cells += [text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True)]
-            lines.append(("  " + "  ".join(cells)).rstrip())
-        lines.append("")
-    return "\n".join(lines[:-1])
+            body.append(["mean", *map(three_digits, means)])
+        parts.append((head, body))
+    return parts
 
 
-def _text(column, found):
+def details(rows):
+    return "\n\n".join(plain(*table) for table in tables(rows))
+
+
+def _text(column, mean, error):
     """Return mean and standard error as a table shows them; errors are in per cent."""
-    if found is None:
-        return ""
-    mean, error = found
     if column == "error":
         return f"{100 * mean:.2f} ({100 * error:.2f})"
-    return f"{mean:.4f} ({error:.4f})" if column == "log_loss" else f"{mean:.3g} ({error:.1g})"
+    return f"{mean:.4f} ({error:.4f})" if column == "log_loss" else three_digits(mean, error)
 
 
 def bars(rows):

@@ -90,5 +90,6 @@ html_theme_options = {
 }
 # Pages without subpages need no column for them.
 html_sidebars = {
-    page: [] for page in ("index", "start", "which", "papers", "performance", "glossary", "changes")
+    page: []
+    for page in ("index", "start", "which", "papers", "tables", "performance", "glossary", "changes")
 }

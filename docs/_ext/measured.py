@@ -95,6 +95,27 @@ def ablation():
     return "\n".join(parts) or tradeoffs.missing("ablation")
 
 
+# ---- methods on sets -----------------------------------------------------------------------------
+
+
+def regression():
+    """Every method on every regression set, published numbers beside."""
+    return _methods_on_sets("uci")
+
+
+def classification():
+    """Every method on every two-class set."""
+    return _methods_on_sets("ida")
+
+
+def _methods_on_sets(name):
+    """Return the tables that a benchmark prints, of what has been measured so far."""
+    rows = read(BENCH / f"{name}.csv").where()
+    if not rows:
+        return tradeoffs.missing(name)
+    return "\n\n".join(markdown(*table) for table in registry()[name].tables(rows)) + source(rows, name)
+
+
 # ---- papers --------------------------------------------------------------------------------------
 
 
@@ -183,9 +204,11 @@ TABLES = {
     **{name: getattr(tradeoffs, name) for name in tradeoffs.__all__},
     "ablation": ablation,
     "bars": bars,
+    "classification": classification,
     "pictures": pictures,
     "claims": claims,
     "papers": papers,
+    "regression": regression,
 }
 
 

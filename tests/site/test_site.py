@@ -129,6 +129,25 @@ def test_without_results_a_sentence_says_how_to_make_them(extensions, monkeypatc
     assert tradeoffs.NOTHING in table
 
 
+def test_a_benchmark_that_is_half_done_has_its_tables(extensions, monkeypatch, tmp_path):
+    import measured
+
+    monkeypatch.setattr(measured, "BENCH", tmp_path)
+    head = (
+        "taken,case,method,n,p,seed,threads,status,cpu_seconds,rmse,log_density,coverage,kept,versions"
+    )
+    row = "2026-01-01T00:00:00Z,yacht,laconism,277,6,0,1,ok,1.5,0.31,-0.07,0.94,104,numpy"
+    other = "2026-01-01T00:00:00Z,yacht,explainable boosting,277,6,0,1,skipped,,,,,,numpy"
+    file = tmp_path / "uci.csv"
+    file.write_text(f"{head}\n{other}\n", encoding="utf-8")
+    assert measured.TABLES["regression"]().startswith("*There are no results yet")
+    file.write_text(f"{head}\n{row}\n{other}\n", encoding="utf-8")
+    told = measured.TABLES["regression"]()
+    assert "| RMSE | laconism | MC dropout | sparse GP |" in told
+    assert "| yacht | 0.310 (0.000) | 0.670 | 0.660 |" in told
+    assert "explainable" not in told
+
+
 def test_a_paper_is_told_by_its_verdicts(extensions, tmp_path):
     import measured
 
@@ -177,7 +196,7 @@ def test_numbers_are_rounded_to_what_counts(extensions):
 
 
 def test_measurements_are_not_typed_into_pages():
-    for name in ("which", "performance", "papers", "index"):
+    for name in ("which", "performance", "tables", "papers", "index"):
         path = DOCS / f"{name}.md"
         if path.exists():
             text = re.sub(r"\$[^$]*\$", "", path.read_text(encoding="utf-8"))
