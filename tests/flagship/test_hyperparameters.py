@@ -13,7 +13,7 @@ from flagship_cases import both, data, nats, root_mean_square, says
 from laconism import LaconicClassifier, LaconicRegressor
 from laconism.flagship import path as _path
 from laconism.flagship import projection, references
-from laconism.flagship.evidence import ValueEvidence
+from laconism.flagship.evidence import ProcessEvidence
 from laconism.flagship.kernel_family import KernelFamily, weighted_quartiles
 from laconism.flagship.rows import MAX_SEARCH_ROWS, TrainingRows
 from laconism.flagship.tasks import projection_task
@@ -22,7 +22,7 @@ from laconism.flagship.tasks import projection_task
 def process(X, y, weight, intercept):
     """Return the log evidence of a kernel with feature weights, and its slopes in weights and ratio."""
     family = KernelFamily.of("rbf", 3, 1.0, None, X, weight)
-    evidence = ValueEvidence([y], weight, intercept)
+    evidence = ProcessEvidence([y], weight, intercept)
 
     def value(theta, ratio, width):
         kernel = family.kernel_at(width, theta)

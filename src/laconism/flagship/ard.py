@@ -13,7 +13,7 @@ from ..linalg import as_dense
 from .score_grid import GridPoint, precision_at
 
 if TYPE_CHECKING:
-    from .evidence import Evidence
+    from .evidence import ProcessEvidence
     from .search import HyperparameterSearch
 
 # Rate of the exponential prior of a weight, in units of gamma. It favours widths of about three standard
@@ -24,15 +24,15 @@ _MIN_WEIGHT = 1e-4
 # Bound of the logarithm of the signal-to-noise ratio.
 _MAX_LOG_RATIO = 14.0
 # An iteration that gains less of the objective is the last.
-RELATIVE_GAIN = 1e-5
+_RELATIVE_GAIN = 1e-8
 # Further iterations gain less than the search of the width that follows.
-MAX_ITERATIONS = 50
+_MAX_ITERATIONS = 100
 # Weights are rounded to this fraction of a power of two, so that rounding errors do not move them.
 _LOG2_RESOLUTION = 0.25
 
 
 def evidence_feature_weights(
-    search: HyperparameterSearch, evidence: Evidence, point: GridPoint, start: Array
+    search: HyperparameterSearch, evidence: ProcessEvidence, point: GridPoint, start: Array
 ) -> tuple[Array, float]:
     """Return the most probable feature weights, on average one, and the logarithm of their probability.
 
@@ -64,7 +64,7 @@ def evidence_feature_weights(
         jac=True,
         method="L-BFGS-B",
         bounds=ends,
-        options={"maxiter": MAX_ITERATIONS, "ftol": RELATIVE_GAIN},
+        options={"maxiter": _MAX_ITERATIONS, "ftol": _RELATIVE_GAIN},
     )
     theta, found = np.zeros(varies.size), end.x[:-1]
     theta[sort] = np.where(found > np.log(2 * _MIN_WEIGHT), np.exp(rounded(found)), 0.0)

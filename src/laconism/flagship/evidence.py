@@ -2,50 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._protocols import Array
-from ..likelihoods import Binary, Gaussian, Likelihood
+from ..likelihoods import Binary, Gaussian
 from ..linalg import Factor
-from ..solvers.line_search import backtrack
 from .tasks import NOISE_FLOOR_FRACTION
 
 if TYPE_CHECKING:
     from .rows import TrainingRows
 
-# Prior variance of the intercept of labels, in units of the likelihood's noise.
-_INTERCEPT_VARIANCE = 25.0
-_MIN_CURVATURE = float(np.finfo(float).eps)
 
+def evidence_of(rows: TrainingRows) -> ProcessEvidence | None:
+    """Return the evidence of rows, labels as values; None where noise has heavy tails or is given.
 
-class Evidence(Protocol):
-    """The evidence of the targets as a function of the kernel matrix of the rows."""
-
-    def at(self, K: Array) -> tuple[float, Array]:
-        """Return the log evidence, and its gradient in the entries of the symmetric matrix ``K``."""
-
-
-def evidence_of(rows: TrainingRows) -> Evidence | None:
-    """Return the evidence of rows; None of values whose noise has heavy tails or is given."""
+    Least squares need no search for a mode, and labels share their matrices.
+    """
     likelihood = rows.likelihood
-    if isinstance(likelihood, Binary):
-        return LabelEvidence(rows.targets, rows.weight, likelihood, rows.intercept)
-    if isinstance(likelihood, Gaussian) and likelihood.estimate:
-        return least_squares_evidence(rows)
+    if isinstance(likelihood, Binary) or (isinstance(likelihood, Gaussian) and likelihood.estimate):
+        return ProcessEvidence(rows.targets, rows.weight, rows.intercept)
     return None
 
 
-def least_squares_evidence(rows: TrainingRows) -> ValueEvidence:
-    """Return the evidence of rows as if labels were values, which needs no search for a mode."""
-    return ValueEvidence(rows.targets, rows.weight, rows.intercept)
-
-
 @dataclass(frozen=True)
-class ValueEvidence:
+class ProcessEvidence:
     r"""The evidence of values with Gaussian noise; the matrix is in units of the noise variance.
 
     That of several targets, each with a noise of its own, is summed.
@@ -91,100 +75,3 @@ class ValueEvidence:
         W = 0.5 * half[:, None] * ((ratio * pulls) @ pulls.T - len(self.targets) * P) * half
         value = -0.5 * (len(self.targets) * log_det + free * float(np.log(left).sum()))
         return value, W
-
-
-@dataclass(frozen=True)
-class LabelEvidence:
-    r"""Laplace's approximation to the evidence of labels, summed over outputs of one kernel.
-
-    With the mode :math:`\hat f = Ka`, the slopes :math:`g` and curvatures :math:`W` of the
-    log-likelihood there and :math:`B = I + W^{1/2}KW^{1/2}`, it is
-    :math:`\log p(y \mid \hat f) - \tfrac12a^T\hat f - \tfrac12\log|B|`. The gradient includes the change
-    of the mode (Rasmussen and Williams 2006, section 5.5.1).
-    """
-
-    targets: Sequence[Array]
-    weight: Array
-    likelihood: Binary
-    intercept: bool
-
-    def at(self, K: Array) -> tuple[float, Array]:
-        """Return the log evidence, and its gradient in the entries of the symmetric matrix ``K``."""
-        whole = K + _INTERCEPT_VARIANCE if self.intercept else K
-        parts = [self._of(whole, y) for y in self.targets]
-        return sum(value for value, _ in parts), np.sum([slope for _, slope in parts], axis=0)
-
-    def _of(self, K: Array, y: Array, h: float = 1e-4) -> tuple[float, Array]:
-        """Return the evidence of one output and its gradient.
-
-        A central difference of step ``h`` gives the third derivative of the log-likelihood.
-        """
-        f, value = _mode(K, y, self.weight, self.likelihood)
-        _, g, W = self._derivatives(y, f)
-        half = np.sqrt(W)
-        B = half[:, None] * K * half
-        B.flat[:: half.size + 1] += 1.0
-        factor = Factor(B)
-        root = factor.inverse_root * half
-        R = root.T @ root  # (K + 1/W)^-1
-        inside = root @ K
-        v = K.diagonal() - np.einsum("ij,ij->j", inside, inside)  # of the posterior
-        bend = (self._derivatives(y, f + h)[2] - self._derivatives(y, f - h)[2]) / (2 * h)
-        s = -0.5 * v * bend
-        u = s - R @ (K @ s)
-        slope = 0.5 * (np.outer(g + u, g + u) - np.outer(u, u) - R)
-        return value - 0.5 * factor.log_det, slope
-
-    def _derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
-        log_p, slope, curvature = self.likelihood.evaluate(y, f)
-        return (
-            self.weight * log_p,
-            self.weight * slope,
-            self.weight * np.maximum(curvature, _MIN_CURVATURE),
-        )
-
-
-class _Point(NamedTuple):
-    """Latents ``f = K a`` and their log posterior, up to a constant."""
-
-    a: Array
-    f: Array
-    value: float
-
-
-def _mode(
-    K: Array, y: Array, weight: Array, likelihood: Likelihood, gain: float = 1e-10, max_steps: int = 50
-) -> tuple[Array, float]:
-    """Return the mode of the latents and the log posterior there, without its determinant.
-
-    Newton's method ends with a step that gains less than ``gain`` nats.
-    """
-
-    def at(a: Array, f: Array) -> _Point:
-        return _Point(a, f, float(weight @ likelihood.log_prob(y, f)) - 0.5 * float(a @ f))
-
-    here = at(np.zeros(y.size), np.zeros(y.size))
-    for _ in range(max_steps):
-        _, slope, curvature = likelihood.evaluate(y, here.f)
-        W = weight * np.maximum(curvature, _MIN_CURVATURE)
-        half = np.sqrt(W)
-        B = half[:, None] * K * half
-        B.flat[:: half.size + 1] += 1.0
-        target = W * here.f + weight * slope
-        step = target - half * Factor(B).solve(half * (K @ target)) - here.a
-        found = _line_search(at, here, step, K @ step)
-        if found is None or found.value - here.value <= gain:
-            break
-        here = found
-    return here.f, here.value
-
-
-def _line_search(
-    at: Callable[[Array, Array], _Point], here: _Point, step: Array, move: Array
-) -> _Point | None:
-    """Return the first point along a step that is no lower, or None."""
-    found = backtrack(
-        lambda length: at(here.a + length * step, here.f + length * move),
-        lambda new, _: new.value >= here.value,
-    )
-    return None if found is None else found[0]

@@ -10,6 +10,7 @@ import numpy as np
 from .._protocols import Array, Index
 from ..judging.folds import balanced_folds
 from ..judging.left_out import cross_validated
+from ..likelihoods import Binary
 from ..linalg import as_dense
 from .ard import evidence_feature_weights
 from .evidence import evidence_of
@@ -45,10 +46,11 @@ def learn_feature_weights(
 ) -> Array:
     """Return feature weights from a model with equal weights: the most probable ones from any start.
 
-    The slopes are the first start if there is none. Where the evidence has no formula they are returned.
+    The slopes are the start if there is none. Of labels, and where the evidence has no formula, they are
+    returned.
     """
     evidence = evidence_of(search.rows)
-    if evidence is None:
+    if evidence is None or isinstance(search.rows.likelihood, Binary):
         return slope_feature_weights(search, point)
     starts = starts or [slope_feature_weights(search, point)]
     found = [evidence_feature_weights(search, evidence, point, start) for start in starts]

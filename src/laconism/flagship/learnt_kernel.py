@@ -12,8 +12,8 @@ from .._protocols import Array, Index
 from ..judging.rows import canonical_columns
 from ..kernels import Additive
 from ..linalg import as_dense
-from .ard import MAX_ITERATIONS, RELATIVE_GAIN, rounded
-from .evidence import Evidence, evidence_of, least_squares_evidence
+from .ard import rounded
+from .evidence import ProcessEvidence, evidence_of
 
 if TYPE_CHECKING:
     from .rows import TrainingRows
@@ -146,12 +146,16 @@ def _sums_without_pairs(w: Array, order: int) -> list[Array]:
 
 def maximise(
     parameters: AdditiveParameters,
-    evidence: Evidence,
+    evidence: ProcessEvidence,
     X: Array,
     first: Array,
-    max_iter: int = MAX_ITERATIONS,
+    max_iter: int = 60,
+    gain: float = 1e-5,
 ) -> tuple[Array, float]:
-    """Return the most probable parameters, and the logarithm of their probability."""
+    """Return the most probable parameters, and the logarithm of their probability.
+
+    An iteration that gains less than this fraction of it is the last.
+    """
 
     def loss(at: Array) -> tuple[float, Array]:
         value, W = evidence.at(np.asarray(parameters.kernel(at)(X, X)))
@@ -164,7 +168,7 @@ def maximise(
         jac=True,
         method="L-BFGS-B",
         bounds=[(-_LOG_BOUND, _LOG_BOUND)] * first.size,
-        options={"maxiter": max_iter, "ftol": RELATIVE_GAIN},
+        options={"maxiter": max_iter, "ftol": gain},
     )
     return np.asarray(found.x), -float(found.fun)
 
@@ -217,14 +221,14 @@ def learn_additive(
     else:
         starts = (
             maximise(parameters, evidence, X, parameters.after(lower.at)),
-            _screened(parameters, rows, X),
+            _screened(parameters, evidence, X),
         )
         found = max(starts, key=lambda each: each[1])
     return LearntAdditive(parameters, found[0], columns, unit, found[1])
 
 
 def _screened(
-    parameters: AdditiveParameters, rows: TrainingRows, X: Array, max_iter: int = 10
+    parameters: AdditiveParameters, evidence: ProcessEvidence, X: Array, max_iter: int = 10
 ) -> tuple[Array, float]:
     """Return the most probable parameters of the features of largest effect, and their log probability.
 
@@ -232,13 +236,11 @@ def _screened(
     effect together before any of them shows.
     """
     free = replace(parameters, sparse=False)
-    at, _ = maximise(free, least_squares_evidence(rows), X, free.first(), max_iter=max_iter)
+    at, _ = maximise(free, evidence, X, free.first(), max_iter=max_iter)
     s = parameters.variances(at)
-    few = np.flatnonzero(s >= s.mean())
-    some, first = parameters.on(few, at)
-    evidence = evidence_of(rows)
-    assert evidence is not None
-    at, value = maximise(some, evidence, np.ascontiguousarray(X[:, few]), first)
+    few = np.flatnonzero(s >= s.max() / 10)  # the effects of others are small
+    some = parameters.on(few, at)[0]
+    at, value = maximise(some, evidence, np.ascontiguousarray(X[:, few]), some.first())
     return parameters.embedded(few, at), value
 
 
