@@ -91,7 +91,7 @@ def test_a_constant_leaves_a_density():
 
 
 def test_trees_of_many_rows_draw_some_of_them(monkeypatch):
-    monkeypatch.setattr(rivals, "TREE_ROWS", 50)
+    monkeypatch.setattr(rivals, "KERNEL_ROWS", 50)
     X, y = rows("regression", 400)
     forest = Forest(RandomForestRegressor(30, oob_score=True, random_state=0)).fit(X, y)
     assert max(tree.tree_.n_node_samples[0] for tree in forest.machine_.estimators_) <= 50

@@ -83,18 +83,21 @@ def names(model, shape):
 
 
 SPARSE = ["sparse features"]
-KERNELS = ["rbf kernel", "squashed features", "feature weights"]
+KERNELS = ["rbf kernel", "squashed features"]
+ADDITIVE = [f"additive kernel of order {order}" for order in (1, 2, 3)]
+WEIGHED = [f"{name} with feature weights" for name in KERNELS]
+LEARNT = [*ADDITIVE, *WEIGHED]
 
 
 @pytest.mark.parametrize(
     ("shape", "candidates"),
     [
-        ((300, 3), KERNELS),
-        ((60, 40), [*KERNELS, *SPARSE, "40 features"]),
+        ((300, 3), [*KERNELS, *LEARNT]),
+        ((60, 40), [*KERNELS, *SPARSE, "40 features", *LEARNT]),
         ((40, 60), [*SPARSE, "60 features", KERNELS[0]]),
         ((40, 300), [*SPARSE, "64 features", "300 features", KERNELS[0]]),
         ((40, 600), [*SPARSE, "64 features", "256 features", "600 features", KERNELS[0]]),
-        ((700, 300), KERNELS),
+        ((700, 300), [*KERNELS, *LEARNT]),
     ],
 )
 def test_candidates_depend_on_the_shape_of_the_data(shape, candidates):
@@ -102,21 +105,25 @@ def test_candidates_depend_on_the_shape_of_the_data(shape, candidates):
 
 
 def test_candidates_depend_on_the_settings():
-    assert names(LaconicClassifier("poly"), (60, 40)) == ["poly kernel", *KERNELS[1:]]
+    assert names(LaconicClassifier("poly"), (60, 40)) == [
+        *("poly kernel", KERNELS[1]),
+        *("poly kernel with feature weights", WEIGHED[1]),
+    ]
     assert names(LaconicClassifier(None), (60, 40)) == [*SPARSE, "40 features"]
     assert names(LaconicClassifier(None), (300, 3)) == ["features"]
     assert names(LaconicClassifier(None, max_kernels=5), (60, 40)) == [*SPARSE, "5 features"]
     assert names(LaconicClassifier(None, tolerance=0.1), (60, 40)) == [*SPARSE, "40 features"]
     assert names(LaconicClassifier(weigh_features=False), (300, 3)) == KERNELS[:2]
-    assert names(LaconicClassifier(gamma=0.1), (60, 40)) == KERNELS
+    assert names(LaconicClassifier(gamma=0.1), (300, 3)) == [*KERNELS, *WEIGHED]
     regressors = {
-        "auto": ["rbf kernel", "matern kernel", "feature weights"],
-        "rbf": ["rbf kernel", "feature weights"],
-        "matern": ["matern kernel", "feature weights"],
+        "rbf": ["rbf kernel", "rbf kernel with feature weights"],
+        "matern": ["matern kernel", "matern kernel with feature weights"],
+        "additive": ["additive kernel", *ADDITIVE, "additive kernel with feature weights"],
     }
     for kernel, candidates in regressors.items():
         assert names(LaconicRegressor(kernel), (300, 3)) == candidates
-    assert names(LaconicRegressor(max_rank=200), (300, 3)) == regressors["rbf"]
+    assert "matern kernel" in names(LaconicRegressor(), (300, 3))
+    assert "matern kernel" not in names(LaconicRegressor(max_rank=200), (300, 3))
     assert names(LaconicRegressor(likelihood="auto"), (300, 3))[-1] == "student noise"
 
 

@@ -105,7 +105,8 @@ def test_far_from_its_kernels_a_regression_is_as_unsure_as_a_dense_process(weigh
 
 
 def test_what_is_added_is_the_prior_s_variance_given_the_kept_rows():
-    X, _, model = fitted(LaconicRegressor)
+    X, y = data(LaconicRegressor)
+    model = LaconicRegressor("rbf").fit(X, y)
     new = np.random.default_rng(2).normal(size=(50, 2)) * 2
     unit = X.std(axis=0)
     M, far = model.relevance_vectors_, model._far_variance
@@ -343,7 +344,7 @@ def test_a_slim_model_says_the_same(kind, kernel):
 def test_a_slim_model_is_small():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 5))
-    model = LaconicClassifier(tolerance=0.03).fit(
+    model = LaconicClassifier("rbf", tolerance=0.03).fit(
         X, X[:, 0] + np.sin(2 * X[:, 1]) > rng.normal(size=500)
     )
     whole, slim = (len(pickle.dumps(one)) for one in (model, model.slim()))

@@ -17,8 +17,6 @@ NAMES = (*MODELS, *_RIVALS)
 USUAL = ("auto", "sparse", "rvm", *_RIVALS)
 # Default maximum of training rows for kernel machines, to bound the time of a comparison.
 KERNEL_ROWS = 2_000
-# Maximum of rows drawn for one tree of a forest, to bound its memory; the trees draw different rows.
-TREE_ROWS = 5_000
 
 
 @dataclass(frozen=True)
@@ -189,10 +187,13 @@ class Forest:
         self.model = model
 
     def fit(self, X: Any, y: Any) -> Forest:
-        """Fit each tree to rows drawn from all, ``TREE_ROWS`` of them at most."""
+        """Fit each tree to rows drawn from all, ``KERNEL_ROWS`` of them at most.
+
+        That bounds the memory; the trees draw different rows.
+        """
         from sklearn.base import clone
 
-        most = min(len(y), TREE_ROWS)
+        most = min(len(y), KERNEL_ROWS)
         self.machine_ = clone(self.model).set_params(max_samples=most).fit(X, y)
         self.classes_ = getattr(self.machine_, "classes_", None)
         if self.classes_ is None:

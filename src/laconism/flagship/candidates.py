@@ -11,7 +11,7 @@ from .candidate import Candidate, Fits
 from .feature_candidates import feature_candidates
 from .heavy_tails import HeavyTails
 from .kernel_candidates import MATERN, SQUASHED, Kernel
-from .learnt_candidates import MAX_ORDER, AdditiveKernel, FeatureWeights
+from .learnt_candidates import ORDERS, AdditiveKernel, FeatureWeights
 
 
 def candidates_for(fits: Fits) -> list[Candidate]:
@@ -41,7 +41,8 @@ def kernel_candidates(fits: Fits) -> list[Candidate]:
 
 def learnt_candidates(fits: Fits, kernels: Sequence[Candidate]) -> list[Candidate]:
     """Return the kernels that are learnt: additive ones, and others with feature weights."""
-    kernel, found = fits.settings.kernel, list[Candidate]()
-    if (is_name(kernel, "additive") or fits.settings.any_kernel) and is_on("additive"):
-        found += [AdditiveKernel(order) for order in range(1, MAX_ORDER + 1)]
+    settings, found = fits.settings, list[Candidate]()
+    free = settings.gamma is None and (settings.any_kernel or is_name(settings.kernel, "additive"))
+    if free and is_on("additive"):
+        found += [AdditiveKernel(order) for order in ORDERS]
     return [*found, *map(FeatureWeights, kernels)] if is_on("feature_weights") else found

@@ -16,8 +16,8 @@ from .rules import FAMILY_RULE
 from .score_grid import FIRST_POINT, GridPoint
 from .search import HyperparameterSearch
 
-# The largest order of additive kernels.
-MAX_ORDER = 3
+# Orders of additive kernels, in the order in which they are compared.
+ORDERS = range(1, 4)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class FeatureWeights:
         if not equal.widths or not family.radial or (family.unit > 0).sum() < 2:
             return None
         starts = [slope_feature_weights(equal, at)]
-        learnt = fits.once(LearnAdditive(MAX_ORDER)) if fits.settings.any_kernel else None
+        learnt = fits.once(LearnAdditive(ORDERS[-1])) if fits.settings.any_kernel else None
         if learnt is not None:
             starts.append(learnt.feature_weights())
         theta = learn_feature_weights(equal, at, starts)

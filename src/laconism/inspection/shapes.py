@@ -27,8 +27,6 @@ from ._draw import (
 
 # A feature of at most this many values is drawn as points.
 _MAX_DISCRETE_VALUES = 5
-# A pair that explains less than this fraction of the variance is drawn only where it is asked for.
-_MIN_PAIR_SHARE = 0.01
 
 
 class Curve(NamedTuple):
@@ -151,7 +149,8 @@ class ShapeDisplay(Display):
         rows = _Rows.of(estimator, X, names)
         effects = latent.effects()
         sets = (
-            _strongest(effects, 1, max_features) + _strongest(effects, 2, max_pairs, _MIN_PAIR_SHARE)
+            # A pair that explains less is drawn only where it is asked for.
+            _strongest(effects, 1, max_features) + _strongest(effects, 2, max_pairs, min_share=0.01)
             if features is None
             else [_set_of(each, names) for each in features]
         )
@@ -283,7 +282,7 @@ def _latents(model: Any) -> list[AdditiveLatent]:
 def _strongest(
     effects: Sequence[Effect], order: int, most: int, min_share: float = 0.0
 ) -> list[tuple[int, ...]]:
-    """Return the sets of so many features that explain most."""
+    """Return the sets of features of one order that explain most."""
     found = [each for each in effects if len(each.features) == order and each.share >= min_share]
     return [each.features for each in found[:most]]
 

@@ -15,9 +15,6 @@ from ..kernels import Additive
 from ..posterior import GaussianPosterior
 from .bases import without_constant
 
-# Sets of one order are not told apart if their products over all pairs of kernels are more numbers.
-_MAX_PRODUCTS = 100_000_000
-
 
 class Effect(NamedTuple):
     """A set of features, and the variance of the latent that it explains beyond its subsets.
@@ -76,8 +73,12 @@ class AdditiveLatent:
             if variance > np.sqrt(np.finfo(float).eps) * total  # less is rounding
         ]
 
-    def _variances(self) -> dict[tuple[int, ...], float]:
-        """Return the variance of the effect of each set of features."""
+    def _variances(self, max_products: int = 100_000_000) -> dict[tuple[int, ...], float]:
+        """Return the variance of the effect of each set of features.
+
+        Sets of one order are not told apart if their products over all pairs of kernels are more
+        numbers than ``max_products``.
+        """
         a, kernel = self.posterior.mean[self.weights], self.kernel
         if not a.any():
             return {}
@@ -86,7 +87,7 @@ class AdditiveLatent:
         products = {j: one.effect_products(self.centres, [j]) for j in used}
         A, found = np.outer(a, a), dict[tuple[int, ...], float]()
         for order, height in enumerate(kernel.order_variances() ** 2, start=1):
-            if comb(len(used), order) * a.size**2 <= _MAX_PRODUCTS or order == 1:
+            if comb(len(used), order) * a.size**2 <= max_products or order == 1:
                 each = _explained(A, products, used, order)
                 found |= {features: float(height) * value for features, value in each}
             else:
