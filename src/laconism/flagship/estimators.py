@@ -57,8 +57,9 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
     r"""Classifier that needs no tuning: a Gaussian process, projected onto a few kernels.
 
     The fit has two steps. First *candidates* are compared: dense references (Gaussian processes) with an
-    rbf kernel, with squashed features (``asinh((x - median) / spread)``), with feature weights (ARD),
-    and, on wide data, on 64, 256, ... features themselves or under a sparse prior. One replaces an
+    rbf kernel, with squashed features (``asinh((x - median) / spread)``), on wide data on 64, 256, ...
+    features themselves or under a sparse prior, with additive kernels
+    (:class:`~laconism.kernels.Additive`), and with feature weights (ARD). One replaces an
     earlier one only if it is clearly better: its left-out rows are twenty times as likely, and by more
     than a standard error. Then the winner is *projected* onto the fewest kernels whose probabilities are
     within ``tolerance`` nats per observation of its own. Probabilities are integrated over the posterior
@@ -66,8 +67,8 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
 
     Parameters
     ----------
-    kernel : "auto", "rbf", "matern", "linear", "poly", None, Kernel or callable, default="auto"
-        ``None`` uses the features themselves instead of kernels. ``"auto"`` chooses among the
+    kernel : str, None, Kernel or callable, default="auto"
+        "auto", "rbf", "matern", "additive", "linear" or "poly". ``None`` uses the features themselves instead of kernels. ``"auto"`` chooses among the
         candidates, the rbf kernel first. Features are candidates on wide data (at most 600 rows, and
         fewer than four for each feature); if they outnumber the rows, they come first.
     gamma : float or "auto", default="auto"
@@ -77,8 +78,8 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
         those of the reference, in nats per observation. The fewest kernels within it are taken.
         ``"auto"`` is 0.004, and more kernels are added while each gains at least 0.0002.
     weigh_features : bool, default=True
-        Whether feature weights are a candidate, where there are no more features than rows. They are
-        judged on rows that they were not learnt on.
+        Whether kernels that are learnt are candidates, where there are no more features than rows:
+        additive kernels, and feature weights. They are judged on rows that they were not learnt on.
     max_kernels : int or None, default=None
         Largest number of kernels, or of features for each output. ``None`` is as many as the tolerance
         asks for.
@@ -123,7 +124,10 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
     kernel_ : Kernel
         The kernel, feature weights included; with a kernel only.
     feature_scales_ : ndarray of shape (n_features,)
-        Weight of each feature in the distance between rows, on average one; with a kernel only.
+        Weight of each feature in the distance between rows, or in the additive kernel, on average one;
+        with a kernel only.
+    effects_ : list of Effect
+        With an additive kernel, the variance that each feature and each set of features explains.
     dual_coef_, coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, status_, history_
         As in :class:`SparseBayesClassifier`.
 
@@ -179,8 +183,8 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
 
     Parameters
     ----------
-    kernel : "auto", "rbf", "matern", "linear", "poly", None, Kernel or callable, default="auto"
-        ``None`` uses the features themselves instead of kernels. ``"auto"`` chooses among the
+    kernel : str, None, Kernel or callable, default="auto"
+        "auto", "rbf", "matern", "additive", "linear" or "poly". ``None`` uses the features themselves instead of kernels. ``"auto"`` chooses among the
         candidates as in :class:`LaconicClassifier`; instead of squashed features there is the Matern
         kernel, for functions with steps and corners (up to ``max_rank`` rows).
     gamma : float or "auto", default="auto"
