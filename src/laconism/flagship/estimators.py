@@ -68,7 +68,8 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
     Parameters
     ----------
     kernel : str, None, Kernel or callable, default="auto"
-        "auto", "rbf", "matern", "additive", "linear" or "poly". ``None`` uses the features themselves instead of kernels. ``"auto"`` chooses among the
+        "auto", "rbf", "matern", "additive", "linear" or "poly".
+        ``None`` uses the features themselves instead of kernels. ``"auto"`` chooses among the
         candidates, the rbf kernel first. Features are candidates on wide data (at most 600 rows, and
         fewer than four for each feature); if they outnumber the rows, they come first.
     gamma : float or "auto", default="auto"
@@ -184,7 +185,8 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
     Parameters
     ----------
     kernel : str, None, Kernel or callable, default="auto"
-        "auto", "rbf", "matern", "additive", "linear" or "poly". ``None`` uses the features themselves instead of kernels. ``"auto"`` chooses among the
+        "auto", "rbf", "matern", "additive", "linear" or "poly".
+        ``None`` uses the features themselves instead of kernels. ``"auto"`` chooses among the
         candidates as in :class:`LaconicClassifier`; instead of squashed features there is the Matern
         kernel, for functions with steps and corners (up to ``max_rank`` rows).
     gamma : float or "auto", default="auto"
