@@ -8,6 +8,7 @@ from typing import Any
 
 from .._protocols import Index
 from ..judging.price import AKAIKE_NATS
+from ..likelihoods import Binary
 from .candidate import Candidate, Fits, FittedCandidate
 from .feature_weights import cross_fitted, learn_feature_weights, slope_feature_weights
 from .kernel_candidates import references_at, search_of
@@ -81,8 +82,8 @@ class FeatureWeights:
     def fit(self, fits: Fits, champion: FittedCandidate | None) -> FittedCandidate | None:
         """Learn weights, width and precision, and fit the references.
 
-        The weights start from the slopes of the kernel with equal weights, and from the widths of the
-        additive kernels.
+        The weights start from the slopes of the kernel with equal weights and, of values, from the
+        widths of the additive kernels.
         """
         base = self.base.fit(fits, None)
         if base is None or base.search is None:
@@ -92,7 +93,8 @@ class FeatureWeights:
         if not equal.widths or not family.radial or (family.unit > 0).sum() < 2:
             return None
         starts = [slope_feature_weights(equal, at)]
-        learnt = fits.once(LearnAdditive(ORDERS[-1])) if fits.settings.any_kernel else None
+        several = fits.settings.any_kernel and not isinstance(fits.rows.likelihood, Binary)
+        learnt = fits.once(LearnAdditive(ORDERS[-1])) if several else None
         if learnt is not None:
             starts.append(learnt.feature_weights())
         theta = learn_feature_weights(equal, at, starts)
