@@ -47,7 +47,7 @@ from laconism.datasets import make_grid, make_ripley
 from laconism.interop._onnx_graph import OPSETS, Graph, Tensor
 from laconism.interop._onnx_special import log_expit, log_probit, logistic_normal_logit, probit
 from laconism.jcfo.estimators import JCFOClassifier, JCFORegressor
-from laconism.kernels import RBF, FunctionKernel, Kernel, Linear, Matern, Polynomial, Scaled
+from laconism.kernels import RBF, Additive, FunctionKernel, Kernel, Linear, Matern, Polynomial, Scaled
 from laconism.likelihoods import Binary, Probit
 from laconism.priors import Laplace
 
@@ -104,6 +104,8 @@ KERNELS = {
     "poly": "poly",
     "linear": "linear",
     "matern": "matern",
+    "additive": "additive",
+    "centred": Additive(3, 0.5, [1.0, 0.5, 0.0], [1.0, 0.5, 0.2], [0.1, 0.0, -0.2], [1.0, 1.5, 0.8]),
     "rough": Matern(nu=0.5, gamma=0.5),
     "smooth": Matern(nu=2.5, gamma=0.5),
     "quintic": Polynomial(degree=5, gamma=0.2, coef0=0.5),

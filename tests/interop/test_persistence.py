@@ -686,7 +686,7 @@ def test_slim_files_of_the_flagship(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 5))
     y = X[:, 0] + np.sin(2 * X[:, 1]) > rng.normal(size=500)
-    model = make_pipeline(StandardScaler(), LaconicClassifier(tolerance=0.03)).fit(X, y)
+    model = make_pipeline(StandardScaler(), LaconicClassifier("rbf", tolerance=0.03)).fit(X, y)
     for name, slim in (("whole", False), ("slim", True)):
         laconism.save(model, tmp_path / name, slim=slim)
     again = laconism.load(tmp_path / "slim")

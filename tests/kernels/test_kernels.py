@@ -17,6 +17,7 @@ import laconism.kernels
 from laconism.kernels import (
     RBF,
     REGISTRY,
+    Additive,
     FunctionKernel,
     Kernel,
     Linear,
@@ -36,6 +37,7 @@ DIFFERENTIABLE = [
     Linear(),
     Polynomial(degree=1, gamma=0.7, coef0=0.0),
     Polynomial(degree=3, gamma=0.4, coef0=0.5),
+    Additive(order=2, gamma=0.4),
     Matern(nu=0.5, gamma=0.2),
     Matern(nu=1.5, gamma=0.2),
     Matern(nu=2.5, gamma=0.2),
@@ -400,10 +402,11 @@ SETTINGS = {"gamma": 0.25, "degree": 2, "coef0": 0.5}
         ("poly", Polynomial(degree=2, gamma=0.25, coef0=0.5)),
         ("rbf", RBF(gamma=0.25)),
         ("matern", Matern(gamma=0.25)),
+        ("additive", Additive(gamma=0.25)),
     ],
 )
 def test_resolve_a_name(name, expected):
-    assert set(REGISTRY) == {"linear", "poly", "rbf", "matern"}
+    assert set(REGISTRY) == {"additive", "linear", "poly", "rbf", "matern"}
     assert resolve_kernel(name, **SETTINGS) == expected
 
 
@@ -427,7 +430,7 @@ def test_resolve_checks_the_settings():
 
 @pytest.mark.parametrize("name", ["rbff", "polynomial", "nothing"])
 def test_resolve_an_unknown_name(name):
-    known = "Known: 'linear', 'matern', 'poly', 'rbf', 'precomputed'.$"
+    known = "Known: 'additive', 'linear', 'matern', 'poly', 'rbf', 'precomputed'.$"
     hint = {"rbff": "Did you mean 'rbf'. ", "polynomial": "Did you mean 'poly'. ", "nothing": ""}
     with pytest.raises(ValueError, match=f"^Unknown kernel '{name}'. {hint[name]}{known}"):
         resolve_kernel(name, **SETTINGS)
@@ -440,7 +443,7 @@ def test_precomputed_is_no_kernel():
 
 @pytest.mark.parametrize("value", [3, None, RBF])
 def test_resolve_something_else(value):
-    with pytest.raises(TypeError, match=r"^kernel must be one of 'linear'.*'precomputed'.* got "):
+    with pytest.raises(TypeError, match=r"^kernel must be one of 'additive'.*'precomputed'.* got "):
         resolve_kernel(value, **SETTINGS)
 
 

@@ -1,5 +1,7 @@
 """Effects under a centred additive kernel: their sum, their variances and their error bars."""
 
+from functools import partialmethod
+
 import numpy as np
 import pytest
 from numpy.polynomial.hermite_e import hermegauss
@@ -121,7 +123,8 @@ def test_effects_have_the_mean_and_deviation_of_posterior_draws(fitted, data):
 def test_sets_that_are_too_many_are_summed(data, monkeypatch):
     model = SparseBayesRegressor(kernel=kernel_of(3)).fit(*data)
     whole = model.effects_
-    monkeypatch.setattr(effects, "_MAX_PRODUCTS", 0)
+    none = partialmethod(effects.AdditiveLatent._variances, max_products=0)
+    monkeypatch.setattr(effects.AdditiveLatent, "_variances", none)
     some = {each.features: each.variance for each in model.effects_}
     assert set(some) == {(0,), (1,), (2,), ()}
     rest = sum(each.variance for each in whole if len(each.features) > 1)

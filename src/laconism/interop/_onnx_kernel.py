@@ -116,14 +116,20 @@ def _additive(kernel: Additive, X: Tensor, centres: Centres) -> Tensor:
     """Return the sum of products of kernels of one feature, by the recursion of the Python code."""
     terms = []
     for term in kernel.terms(centres.shape[1]):
-        x, c = X.columns(np.array([term.feature])), centres[:, term.feature]
-        x, c = (x - term.mean) * (1 / term.deviation), (c - term.mean) / term.deviation
+        x, c = _standardised(term, X), (centres[:, term.feature] - term.mean) / term.deviation
         apart = x - c
         each = (apart * apart * -term.gamma).exp()
         if term.is_centred:
             each = (each - _mean_at(term, x) * (term.mean_at(c) / term.grand_mean)) * (1 / term.height)
         terms.append(each * term.weight)
     return _combined(kernel, terms)
+
+
+def _standardised(term: Any, X: Tensor) -> Tensor:
+    """Return the feature of a term, less its mean, in units of its deviation."""
+    x: Tensor = X.columns(np.array([term.feature])).away(np.array([term.mean]))
+    found: Tensor = x * (1 / term.deviation)
+    return found
 
 
 def _mean_at(term: Any, x: Tensor) -> Tensor:
@@ -136,7 +142,7 @@ def _mean_at(term: Any, x: Tensor) -> Tensor:
 
 def _additive_diagonal(term: Any, X: Tensor) -> Tensor:
     """Return the weighted kernel of one feature with itself."""
-    x = (X.columns(np.array([term.feature])) - term.mean) * (1 / term.deviation)
+    x = _standardised(term, X)
     found: Tensor = zeros(X) + term.weight
     if term.is_centred:
         m = _mean_at(term, x)
