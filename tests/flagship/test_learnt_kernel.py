@@ -1,0 +1,100 @@
+"""Kernels that are learnt by the evidence, and projections that keep to their reference."""
+
+import numpy as np
+import pytest
+
+from laconism import LaconicClassifier, LaconicRegressor
+from laconism.flagship.evidence import ProcessEvidence
+from laconism.flagship.learnt_kernel import AdditiveParameters
+from laconism.judging.ablate import without
+
+
+def parameters(order, p=4):
+    rng = np.random.default_rng(order)
+    made = AdditiveParameters(np.zeros(p), np.linspace(1.0, 2.0, p), 50.0, order)
+    return made, made.first() + 0.5 * rng.normal(size=2 * p + order - 1)
+
+
+def differences(function, at, h=1e-5):
+    return [(function(at + h * e) - function(at - h * e)) / (2 * h) for e in np.eye(at.size)]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_slopes_of_the_prior_are_its_differences(order):
+    made, at = parameters(order)
+    slopes = differences(lambda x: made.log_prior(x)[0], at)
+    np.testing.assert_allclose(made.log_prior(at)[1], slopes, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_slopes_of_the_evidence_are_its_differences(order):
+    made, at = parameters(order)
+    rng = np.random.default_rng(9)
+    X, weight = rng.normal(size=(30, 4)), rng.uniform(0.5, 2.0, size=30)
+    targets = [np.sin(X[:, 0]) + 0.1 * rng.normal(size=30), X[:, 1] + 0.3 * rng.normal(size=30)]
+    evidence = ProcessEvidence(targets, weight, True)
+    found = made.gradient(at, X, evidence.at(made.kernel(at)(X, X))[1])
+    slopes = differences(lambda x: evidence.at(made.kernel(x)(X, X))[0], at)
+    np.testing.assert_allclose(found, slopes, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_the_variance_of_a_feature_is_that_of_all_its_sets(order):
+    made, at = parameters(order)
+    k = made.kernel(at)
+    zeros = np.zeros((1, 4))
+    plain = type(k)(order, 1.0, k.weights, k.variances)  # whose height is the same everywhere
+    for j, variance in enumerate(made.variances(at)):
+        other = np.asarray(k.weights) * (np.arange(4) != j)
+        rest = type(k)(order, 1.0, other, k.variances).diag(zeros)
+        assert variance == pytest.approx(float(plain.diag(zeros)[0] - rest[0]))
+
+
+@pytest.mark.slow
+def test_features_that_matter_only_together_are_found():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1_200, 30))
+    y = X[:, 0] * X[:, 1] > 0
+    model = LaconicClassifier().fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.9
+    assert set(np.argsort(-model.feature_scales_)[:2]) == {0, 1}
+    product = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=1_200)
+    values = LaconicRegressor().fit(X[:200], product[:200])
+    assert values.score(X[200:], product[200:]) > 0.9
+
+
+@pytest.mark.slow
+def test_the_order_of_columns_does_not_matter():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 4))
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=150)
+    model, other = LaconicRegressor().fit(X, y), LaconicRegressor().fit(X[:, ::-1], y)
+    assert "additive" in next(trial.name for trial in model.candidates_ if trial.won)
+    np.testing.assert_allclose(model.predict(X), other.predict(X[:, ::-1]), atol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_projection_keeps_to_its_reference_between_the_rows():
+    rng = np.random.default_rng(2)
+    X = rng.standard_t(3, size=(400, 5))
+    y = np.tanh(X[:, 0]) + np.abs(X[:, 1]) + 0.5 * X[:, 2] + 0.05 * rng.normal(size=400)
+
+    def apart():
+        """Return the mean squared distance from the reference at new rows."""
+        model = LaconicRegressor("matern").fit(X[:200], y[:200]).with_kernels(60)
+        m = model.reference_[0].latent(X[200:])[0]
+        return np.mean((model.predict(X[200:]) - m) ** 2)
+
+    with without("prior_penalty"):
+        before = apart()
+    assert apart() < before / 2
+
+
+@pytest.mark.slow
+def test_error_bars_of_additive_kernels_grow_away_from_the_rows():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, size=(120, 3))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=120)
+    model = LaconicRegressor("additive").fit(X, y)
+    near, far = (model.predict_dist(scale * X)[1].mean() for scale in (1.0, 4.0))
+    assert far > 2 * near
