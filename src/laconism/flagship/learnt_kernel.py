@@ -210,6 +210,7 @@ def learn_additive(
     The search starts at the parameters of one order less, if there are any, and from features that are
     found without the prior of the weights. There is no kernel where the evidence has no formula.
     """
+    rows = rows.learnt_on()
     evidence, X = evidence_of(rows), as_dense(rows.X)
     columns = canonical_columns(X, np.flatnonzero(unit > 0)) if lower is None else lower.columns
     if evidence is None or not columns.size:
@@ -246,6 +247,7 @@ def _screened(
 
 def relearn(learnt: LearntAdditive, rows: TrainingRows) -> LearntAdditive:
     """Return the kernel of the features in use, learnt again on other rows from its parameters."""
+    rows = rows.learnt_on()
     evidence = evidence_of(rows)
     used = np.flatnonzero(learnt.parameters.used(learnt.at))
     if evidence is None or not used.size:

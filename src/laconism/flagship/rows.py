@@ -13,7 +13,7 @@ from ..basis.rows import distinct_rows
 from ..judging.ablate import is_on
 from ..judging.duplicates import merge_duplicates, merge_near_duplicates
 from ..judging.rows import canonical_order, evenly_spaced
-from ..likelihoods import Likelihood
+from ..likelihoods import Binary, Likelihood
 from ..priors import Jeffreys
 from ..solvers import Problem
 
@@ -77,6 +77,10 @@ class TrainingRows:
     def searched(self) -> Self:
         """Return the rows on which candidates are compared."""
         return self._some(MAX_SEARCH_ROWS)
+
+    def learnt_on(self) -> Self:
+        """Return the rows on which kernels are learnt: half as many of labels."""
+        return self._some(MAX_SEARCH_ROWS // (2 if isinstance(self.likelihood, Binary) else 1))
 
     def refined(self) -> Self | None:
         """Return the rows on which the winner is refined, if they are many more than those searched."""
