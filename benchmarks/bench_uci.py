@@ -207,7 +207,7 @@ METHODS = {
 
 
 def cells(quick):
-    """One cell for each split, so that what was interrupted goes on there."""
+    """One cell for each split, the first ones of every set first; what was interrupted goes on there."""
     found = []
     for case, (n, p, splits) in SETS.items():
         if quick and case not in QUICK:
@@ -218,7 +218,7 @@ def cells(quick):
             for seed in range(QUICK_SPLITS if quick else splits)
             for method in methods
         ]
-    return found
+    return sorted(found, key=lambda cell: cell.seeds)
 
 
 def run(cell, watch):

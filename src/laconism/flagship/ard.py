@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from .._protocols import Array
 from ..judging.rows import canonical_columns
 from ..linalg import as_dense
+from .evidence import LOG_BOUND, maximise, rounded
 from .score_grid import GridPoint, precision_at
 
 if TYPE_CHECKING:
@@ -21,20 +21,12 @@ if TYPE_CHECKING:
 _PRIOR_RATE = 16.0
 # A weight is between this and its inverse, relative to the mean at the start; near this it is zero.
 _MIN_WEIGHT = 1e-4
-# Bound of the logarithm of the signal-to-noise ratio.
-_MAX_LOG_RATIO = 14.0
-# An iteration that gains less of the objective is the last.
-_RELATIVE_GAIN = 1e-8
-# Further iterations gain less than the search of the width that follows.
-_MAX_ITERATIONS = 100
-# Weights are rounded to this fraction of a power of two, so that rounding errors do not move them.
-_LOG2_RESOLUTION = 0.25
 
 
 def evidence_feature_weights(
     search: HyperparameterSearch, evidence: ProcessEvidence, point: GridPoint, start: Array
 ) -> tuple[Array, float]:
-    """Return the most probable feature weights, on average one, and the logarithm of their probability.
+    """Return the most probable feature weights, on average one, and the log evidence there.
 
     Automatic relevance determination in a Gaussian process, with an exponential prior on the weights.
 
@@ -57,20 +49,8 @@ def evidence_feature_weights(
         return _PRIOR_RATE * gamma * theta.sum() - value, -np.append(slopes, np.vdot(W, K))
 
     ends = [(np.log(_MIN_WEIGHT), -np.log(_MIN_WEIGHT))] * sort.size
-    ends.append((-_MAX_LOG_RATIO, _MAX_LOG_RATIO))
-    end = minimize(
-        loss,
-        first,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=ends,
-        options={"maxiter": _MAX_ITERATIONS, "ftol": _RELATIVE_GAIN},
-    )
-    theta, found = np.zeros(varies.size), end.x[:-1]
+    end, value = maximise(loss, first, [*ends, (-LOG_BOUND, LOG_BOUND)])
+    theta, found = np.zeros(varies.size), end[:-1]
+    log_evidence = value + _PRIOR_RATE * gamma * float(np.exp(found).sum())
     theta[sort] = np.where(found > np.log(2 * _MIN_WEIGHT), np.exp(rounded(found)), 0.0)
-    return np.asarray(theta / theta[varies].mean()) if theta.any() else start, -float(end.fun)
-
-
-def rounded(at: Array) -> Array:
-    """Return logarithms, rounded to a fraction of a power of two."""
-    return np.asarray(np.log(2) * _LOG2_RESOLUTION * np.round(at / np.log(2) / _LOG2_RESOLUTION))
+    return np.asarray(theta / theta[varies].mean()) if theta.any() else start, log_evidence

@@ -11,7 +11,14 @@ from .candidate import Candidate, Fits
 from .feature_candidates import feature_candidates
 from .heavy_tails import HeavyTails
 from .kernel_candidates import MATERN, SQUASHED, Kernel
-from .learnt_candidates import ORDERS, AdditiveKernel, FeatureWeights
+from .learnt_candidates import (
+    ORDERS,
+    AdditiveKernel,
+    FeatureWeights,
+    Learn,
+    LearnAdditive,
+    LearnFeatureWeights,
+)
 
 
 def candidates_for(fits: Fits) -> list[Candidate]:
@@ -41,8 +48,10 @@ def kernel_candidates(fits: Fits) -> list[Candidate]:
 
 def learnt_candidates(fits: Fits, kernels: Sequence[Candidate]) -> list[Candidate]:
     """Return the kernels that are learnt: additive ones, and others with feature weights."""
-    settings, found = fits.settings, list[Candidate]()
+    settings = fits.settings
     free = settings.gamma is None and (settings.any_kernel or is_name(settings.kernel, "additive"))
-    if free and is_on("additive"):
-        found += [AdditiveKernel(order) for order in ORDERS]
-    return [*found, *map(FeatureWeights, kernels)] if is_on("feature_weights") else found
+    orders = ORDERS if free and is_on("additive") else ()
+    bases = kernels if is_on("feature_weights") else ()
+    rivals: list[Learn] = [*map(LearnAdditive, orders), *map(LearnFeatureWeights, bases)]
+    additive = [AdditiveKernel(order, rivals) for order in orders]
+    return [*additive, *(FeatureWeights(base, rivals) for base in bases)]

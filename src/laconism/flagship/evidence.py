@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import minimize
 
 from .._protocols import Array
 from ..likelihoods import Binary, Gaussian
 from ..linalg import Factor
-from .tasks import NOISE_FLOOR_FRACTION
+from .rules import NOISE_FLOOR_FRACTION
 
 if TYPE_CHECKING:
     from .rows import TrainingRows
+
+# Logarithms of parameters are between this and its negative.
+LOG_BOUND = 18.0
+# The largest number of iterations. Further ones gain less than the search that follows.
+_MAX_ITERATIONS = 60
+# An iteration that gains less than this fraction of the objective is the last.
+_RELATIVE_GAIN = 1e-5
+# Logarithms are rounded to this fraction of a power of two, so that rounding errors do not move them.
+_LOG2_RESOLUTION = 0.25
+
+
+def maximise(
+    loss: Callable[[Array], tuple[float, Array]],
+    first: Array,
+    bounds: Sequence[tuple[float, float]],
+    max_iter: int = _MAX_ITERATIONS,
+) -> tuple[Array, float]:
+    """Return the parameters that minimise a loss with its gradient near the first ones, and minus it."""
+    options = {"maxiter": max_iter, "ftol": _RELATIVE_GAIN}
+    end: Any = minimize(  # type: ignore[call-overload]
+        loss, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+    )
+    return np.asarray(end.x), -float(end.fun)
+
+
+def rounded(at: Array) -> Array:
+    """Return logarithms, rounded to a fraction of a power of two."""
+    return np.asarray(np.log(2) * _LOG2_RESOLUTION * np.round(at / np.log(2) / _LOG2_RESOLUTION))
 
 
 def evidence_of(rows: TrainingRows) -> ProcessEvidence | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -41,20 +41,31 @@ def slope_feature_weights(search: HyperparameterSearch, point: GridPoint) -> Arr
     return np.asarray(energy / energy[varies].mean()) if energy.any() else varies.astype(float)
 
 
+class LearntWeights(NamedTuple):
+    """Feature weights, on average one, and the log evidence under them if it has a formula."""
+
+    theta: Array
+    log_evidence: float | None
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of parameters that were fitted: weights, and the signal-to-noise ratio."""
+        return int(np.count_nonzero(self.theta)) + 1
+
+
 def learn_feature_weights(
-    search: HyperparameterSearch, point: GridPoint, starts: Sequence[Array] | None = None
-) -> Array:
-    """Return feature weights from a model with equal weights: the most probable ones from any start.
+    search: HyperparameterSearch, point: GridPoint, start: Array | None = None
+) -> LearntWeights:
+    """Return feature weights from a model with equal weights: the most probable ones near the start.
 
     The slopes are the start if there is none. Of labels, and where the evidence has no formula, they are
     returned.
     """
     evidence = evidence_of(search.rows)
     if evidence is None or isinstance(search.rows.likelihood, Binary):
-        return slope_feature_weights(search, point)
-    starts = starts or [slope_feature_weights(search, point)]
-    found = [evidence_feature_weights(search, evidence, point, start) for start in starts]
-    return max(found, key=lambda each: each[1])[0]
+        return LearntWeights(slope_feature_weights(search, point), None)
+    start = slope_feature_weights(search, point) if start is None else start
+    return LearntWeights(*evidence_feature_weights(search, evidence, point, start))
 
 
 def cross_fitted(

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..likelihoods import Binary, Gaussian, Student
 from .candidate import Fits, FittedCandidate
-from .rules import FAMILY_RULE
-from .tasks import NOISE_FLOOR_FRACTION
+from .rules import FAMILY_RULE, NOISE_FLOOR_FRACTION
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from .partitioned import AllRows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kernel:
-    """The first kernel, of one width for all features."""
+    """The first kernel, of one width for all features. Kernel objects have no hash, so it is its own."""
 
     kernel: Any
 

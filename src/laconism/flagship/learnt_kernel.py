@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from .._protocols import Array, Index
 from ..judging.rows import canonical_columns
 from ..kernels import Additive
+from ..kernels._term import ParameterGradients
 from ..linalg import as_dense
-from .ard import rounded
-from .evidence import ProcessEvidence, evidence_of
+from .evidence import LOG_BOUND, ProcessEvidence, evidence_of, maximise, rounded
 
 if TYPE_CHECKING:
     from .rows import TrainingRows
@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 # Prior of the squared inverse width of a standardised feature: median, and deviation of its logarithm.
 _WIDTH_MEDIAN = 0.25
 _WIDTH_LOG_DEVIATION = 1.5
-# Weight of all features together at the start, in units of the noise variance. An order has the inverse
-# of it as its variance, relative to one order less.
+# Weight of all features together at the start, in units of the noise variance.
 _FIRST_WEIGHT = 10.0
-# All logarithms are between this and its negative.
-_LOG_BOUND = 18.0
 # A feature is removed if the prior variance of its effects times the number of rows is below this.
 _MIN_VARIANCE_TIMES_ROWS = 0.3
+# Iterations after which features without an effect are removed.
+_FEW_ITERATIONS = 5
 
 
 @dataclass(frozen=True)
@@ -44,23 +43,22 @@ class AdditiveParameters:
     deviation: Array
     n_rows: float
     order: int
-    sparse: bool = True  # whether weights have that prior
 
     def first(self) -> Array:
-        """Return the first parameters: equal weights and widths."""
+        """Return the first parameters: equal weights and widths, and sums over sets of an order."""
         k = self.mean.size
-        weights, widths = np.full(k, np.log(_FIRST_WEIGHT / k)), np.full(k, np.log(_WIDTH_MEDIAN))
-        return np.concatenate([weights, widths, -np.log(_FIRST_WEIGHT) * np.arange(1, self.order)])
+        weights = np.full(k, np.log(_FIRST_WEIGHT / max(k, 1)))
+        return self._with_orders(np.append(weights, np.full(k, np.log(_WIDTH_MEDIAN))))
 
-    def after(self, lower: Array) -> Array:
-        """Return the first parameters, given those of an additive kernel of lower order.
-
-        No weight is below that of the first parameters: a feature may have an effect with others only.
-        """
-        first, k = self.first(), self.mean.size
-        first[: lower.size] = lower
-        first[:k] = np.maximum(first[:k], np.log(_FIRST_WEIGHT / k))
-        return first
+    def _with_orders(self, at: Array) -> Array:
+        """Append variances of further orders, such that all effects of each have that of the first."""
+        k = self.mean.size
+        sums = np.zeros(self.order)
+        for w in np.exp(at[:k]):
+            sums[1:] += w * sums[:-1].copy()
+            sums[0] += w
+        logs = np.log(np.maximum(sums, np.finfo(float).tiny))
+        return np.append(at, np.clip(logs[0] - logs, -LOG_BOUND, LOG_BOUND)[1 + at.size - 2 * k :])
 
     def split(self, at: Array) -> tuple[Array, Array, Array]:
         """Return weights, squared inverse widths and variances of the orders."""
@@ -72,10 +70,9 @@ class AdditiveParameters:
         w, a, v = self.split(at)
         return Additive(self.order, a / self.deviation**2, w, v, self.mean, self.deviation)
 
-    def gradient(self, at: Array, X: Array, W: Array) -> Array:
-        """Return the gradient of the evidence, given that in the kernel matrix."""
+    def gradient(self, at: Array, slopes: ParameterGradients) -> Array:
+        """Return the gradient of the evidence, given that in the parameters of the kernel."""
         w, a, v = self.split(at)
-        slopes = self.kernel(at).parameter_gradients(X, X, W)
         widths = slopes.gamma * a / self.deviation**2
         return np.concatenate([slopes.weights * w, widths, (slopes.variances * v)[1:]])
 
@@ -95,25 +92,28 @@ class AdditiveParameters:
         without = np.stack(_sums_without(w, v.size))
         by_order = v * (without @ (each * w))
         off = (np.log(a) - np.log(_WIDTH_MEDIAN)) / _WIDTH_LOG_DEVIATION
-        on = float(self.sparse)
-        value = -on * float(np.log1p(self.n_rows * s).sum()) - 0.5 * float(off @ off)
-        slopes = [on * by_weight, off / _WIDTH_LOG_DEVIATION, on * by_order[1:]]
-        return value, -np.concatenate(slopes)
+        value = -float(np.log1p(self.n_rows * s).sum()) - 0.5 * float(off @ off)
+        return value, -np.concatenate([by_weight, off / _WIDTH_LOG_DEVIATION, by_order[1:]])
 
-    def on(self, features: Index, at: Array) -> tuple[AdditiveParameters, Array]:
-        """Return the parameters of some of the features."""
+    def on(self, features: Index) -> AdditiveParameters:
+        """Return those of some of the features."""
+        return replace(self, mean=self.mean[features], deviation=self.deviation[features])
+
+    def part(self, features: Index, at: Array) -> Array:
+        """Return the values of the parameters of some of the features."""
         k = self.mean.size
-        kept = np.concatenate([features, k + features, np.arange(2 * k, at.size)])
-        parts = self.mean[features], self.deviation[features]
-        return AdditiveParameters(*parts, self.n_rows, self.order), at[kept]
+        return np.asarray(at[np.concatenate([features, k + features, np.arange(2 * k, at.size)])])
 
-    def embedded(self, features: Index, at: Array) -> Array:
-        """Return the parameters of all features, given those of some; the others have no effect."""
-        k, n = self.mean.size, features.size
-        whole = self.first()
-        whole[:k] = -_LOG_BOUND
-        whole[features], whole[k + features], whole[2 * k :] = at[:n], at[n : 2 * n], at[2 * n :]
-        return whole
+    def with_features(self, features: Index, at: Array, log_weight: float | None = None) -> Array:
+        """Return the first parameters, but for those of some features and of lower orders.
+
+        ``log_weight`` is that of all other features.
+        """
+        whole, k, n = self.first()[: 2 * self.mean.size], self.mean.size, features.size
+        if log_weight is not None:
+            whole[:k] = log_weight
+        whole[features], whole[k + features] = at[:n], at[n : 2 * n]
+        return self._with_orders(np.append(whole, at[2 * n :]))
 
     def used(self, at: Array) -> Array:
         """Return which features have an effect."""
@@ -144,48 +144,84 @@ def _sums_without_pairs(w: Array, order: int) -> list[Array]:
     return found
 
 
-def maximise(
-    parameters: AdditiveParameters,
-    evidence: ProcessEvidence,
-    X: Array,
-    first: Array,
-    max_iter: int = 60,
-    gain: float = 1e-5,
-) -> tuple[Array, float]:
-    """Return the most probable parameters, and the logarithm of their probability.
+def _loss(
+    parameters: AdditiveParameters, evidence: ProcessEvidence, X: Array, at: Array
+) -> tuple[float, Array]:
+    """Return minus the logarithm of the probability of parameters, and its gradient."""
+    K, gradients = parameters.kernel(at).with_gradients(X, X)
+    value, W = evidence.at(K)
+    prior, slope = parameters.log_prior(at)
+    return -value - prior, -parameters.gradient(at, gradients(W)) - slope
 
-    An iteration that gains less than this fraction of it is the last.
+
+def most_probable(
+    parameters: AdditiveParameters, evidence: ProcessEvidence, X: Array, first: Array
+) -> tuple[Index, Array, float]:
+    """Return features, their most probable parameters, and the log evidence there.
+
+    Features that have no effect after a few iterations are removed.
     """
+    features, at, is_last = np.arange(parameters.mean.size), first, False
+    while features.size:
+        some = parameters.on(features)
+        loss = partial(_loss, some, evidence, np.ascontiguousarray(X[:, features]))
+        bounds, few = (
+            [(-LOG_BOUND, LOG_BOUND)] * at.size,
+            {} if is_last else {"max_iter": _FEW_ITERATIONS},
+        )
+        at, value = maximise(loss, at, bounds, **few)
+        used = np.flatnonzero(some.used(at))
+        if used.size < features.size:
+            features, at = features[used], some.part(used, at)
+        elif is_last:
+            return features, at, value - some.log_prior(at)[0]
+        else:
+            is_last = True
+    return features, at, evidence.at(np.zeros((X.shape[0],) * 2))[0]
 
-    def loss(at: Array) -> tuple[float, Array]:
-        value, W = evidence.at(np.asarray(parameters.kernel(at)(X, X)))
-        prior, slope = parameters.log_prior(at)
-        return -value - prior, -parameters.gradient(at, X, W) - slope
 
-    found = minimize(
-        loss,
-        first,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-_LOG_BOUND, _LOG_BOUND)] * first.size,
-        options={"maxiter": max_iter, "ftol": gain},
-    )
-    return np.asarray(found.x), -float(found.fun)
+def missing(
+    parameters: AdditiveParameters, evidence: ProcessEvidence, X: Array, features: Index, at: Array
+) -> Index:
+    """Return the features without an effect whose weight should be positive: its slope at zero is."""
+    whole = parameters.with_features(features, at, -LOG_BOUND)
+    slopes = -_loss(parameters, evidence, X, whole)[1][: parameters.mean.size]
+    slopes[features] = 0.0
+    return np.flatnonzero(slopes > 0)
+
+
+def interacting(parameters: AdditiveParameters, evidence: ProcessEvidence, X: Array, at: Array) -> Index:
+    """Return the features of pairs whose joint effect is worth its price, without any fit of it.
+
+    The slope of the evidence in the variance of an effect, divided by the number of rows, is
+    ``u = (t^2 - 1) / 2`` for an effect of one direction with t-value t; its variance then gains
+    ``u - log(1 + 2u) / 2`` nats. The best of m pairs of noise gains about log m.
+    """
+    kernel = parameters.kernel(at)
+    W = evidence.at(kernel(X, X))[1]
+    u = np.maximum(kernel.pair_gradients(X, W) / parameters.n_rows, 0.0)
+    p = parameters.mean.size
+    pairs = u - np.log1p(2 * u) / 2 > np.log(max(p * (p - 1) // 2, 1))
+    return np.flatnonzero(pairs.any(axis=0))
 
 
 class LearntAdditive(NamedTuple):
-    """An additive kernel as it was learnt, of features in the order of ``columns``."""
+    """An additive kernel as it was learnt, of the features that have an effect."""
 
     parameters: AdditiveParameters
     at: Array
     columns: Index
     unit: Array  # squared unit of each feature, zero for one that does not vary
-    log_probability: float
+    log_evidence: float
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of parameters that were fitted."""
+        return int(self.at.size)
 
     def kernel(self) -> Additive:
         """Return the kernel of all features."""
         w, a, v = self.parameters.split(rounded(self.at))
-        w = np.where(self.parameters.used(self.at), w, 0.0)
         weights, mean = np.zeros(self.unit.size), np.zeros(self.unit.size)
         gamma, deviation = np.ones(self.unit.size), np.ones(self.unit.size)
         weights[self.columns], mean[self.columns] = w, self.parameters.mean
@@ -193,67 +229,45 @@ class LearntAdditive(NamedTuple):
         gamma[self.columns] = a / self.parameters.deviation**2
         return Additive(v.size, gamma, weights, v, mean, deviation)
 
-    def feature_weights(self) -> Array:
-        """Return the squared inverse widths of the features in use, on average one."""
-        _, a, _ = self.parameters.split(self.at)
-        theta = np.zeros(self.unit.size)
-        theta[self.columns] = np.where(self.parameters.used(self.at), a, 0.0)
-        mean = theta[self.unit > 0].mean()
-        return theta / mean if mean > 0 else (self.unit > 0).astype(float)
-
 
 def learn_additive(
     rows: TrainingRows, unit: Array, order: int, lower: LearntAdditive | None
 ) -> LearntAdditive | None:
     """Return the most probable additive kernel of the features that vary, in these squared units.
 
-    The search starts at the parameters of one order less, if there are any, and from features that are
-    found without the prior of the weights. There is no kernel where the evidence has no formula.
+    The search starts from the kernel of one order less, if there is any, and from pairs of features that
+    have an effect together. There is no kernel where the evidence has no formula.
     """
     rows = rows.learnt_on()
     evidence, X = evidence_of(rows), as_dense(rows.X)
-    columns = canonical_columns(X, np.flatnonzero(unit > 0)) if lower is None else lower.columns
-    if evidence is None or not columns.size:
+    columns = canonical_columns(X, np.flatnonzero(unit > 0))
+    if evidence is None or columns.size < order:
         return None
     X = np.ascontiguousarray(X[:, columns])
-    parameters = AdditiveParameters(rows.share @ X, np.sqrt(unit[columns]), rows.total, order)
-    if lower is None:
-        found = maximise(parameters, evidence, X, parameters.first())
-    else:
-        starts = (
-            maximise(parameters, evidence, X, parameters.after(lower.at)),
-            _screened(parameters, evidence, X),
-        )
-        found = max(starts, key=lambda each: each[1])
-    return LearntAdditive(parameters, found[0], columns, unit, found[1])
-
-
-def _screened(
-    parameters: AdditiveParameters, evidence: ProcessEvidence, X: Array, max_iter: int = 10
-) -> tuple[Array, float]:
-    """Return the most probable parameters of the features of largest effect, and their log probability.
-
-    Effects are found without the prior of the weights, which would remove many features that have an
-    effect together before any of them shows.
-    """
-    free = replace(parameters, sparse=False)
-    at, _ = maximise(free, evidence, X, free.first(), max_iter=max_iter)
-    s = parameters.variances(at)
-    few = np.flatnonzero(s >= s.max() / 10)  # the effects of others are small
-    some = parameters.on(few, at)[0]
-    at, value = maximise(some, evidence, np.ascontiguousarray(X[:, few]), some.first())
-    return parameters.embedded(few, at), value
+    whole = AdditiveParameters(rows.share @ X, np.sqrt(unit[columns]), rows.total, order)
+    features = np.arange(columns.size)
+    first = whole.first()
+    if lower is not None:
+        known, below = np.flatnonzero(np.isin(columns, lower.columns)), replace(whole, order=order - 1)
+        pairs = interacting(below, evidence, X, below.with_features(known, lower.at, -LOG_BOUND))
+        features = np.union1d(known, pairs)
+        first = whole.on(features).with_features(np.searchsorted(features, known), lower.at)
+    kept, at, value = most_probable(whole.on(features), evidence, X[:, features], first)
+    features = features[kept]
+    more = missing(whole, evidence, X, features, at)
+    if more.size:
+        both = np.union1d(features, more)
+        start = whole.with_features(features, at, -np.log(whole.n_rows))
+        kept, at, value = most_probable(whole.on(both), evidence, X[:, both], whole.part(both, start))
+        features = both[kept]
+    return LearntAdditive(whole.on(features), at, columns[features], unit, value)
 
 
 def relearn(learnt: LearntAdditive, rows: TrainingRows) -> LearntAdditive:
-    """Return the kernel of the features in use, learnt again on other rows from its parameters."""
+    """Return the kernel of the same features, learnt again on other rows from its parameters."""
     rows = rows.learnt_on()
     evidence = evidence_of(rows)
-    used = np.flatnonzero(learnt.parameters.used(learnt.at))
-    if evidence is None or not used.size:
-        return learnt
-    parameters, at = learnt.parameters.on(used, learnt.at)
-    columns = learnt.columns[used]
-    X = np.ascontiguousarray(as_dense(rows.X)[:, columns])
-    at, value = maximise(parameters, evidence, X, at)
-    return LearntAdditive(parameters, at, columns, learnt.unit, value)
+    assert evidence is not None  # as there was a kernel
+    X = np.ascontiguousarray(as_dense(rows.X)[:, learnt.columns])
+    kept, at, value = most_probable(learnt.parameters, evidence, X, learnt.at)
+    return LearntAdditive(learnt.parameters.on(kept), at, learnt.columns[kept], learnt.unit, value)

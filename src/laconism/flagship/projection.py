@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from .._protocols import Array, Design, Index
-from ..linalg import Triangle, steadied, upper_root
+from ..linalg import Triangle, steadied, thin_qr, upper_root
 from ..posterior import GaussianPosterior
 
 # A column is in the span of the chosen ones if less than this fraction of its square is outside. It is
@@ -106,8 +107,10 @@ def choose_compressed(
 ) -> list[Index]:
     """Return the columns of every size for a compressed problem."""
     chosen, up = _forward(T, t, p, u, min(most, T.shape[1]), enough, least, in_span)
-    T, p, u = T[:, chosen], p[chosen], u[chosen]
-    sets, down = _backward(T.T @ T + np.diag(p), T.T @ t + p[:, None] * u, up[0], chosen)
+    half = np.sqrt(p[chosen, None])
+    Q, root = thin_qr(np.vstack([T[:, chosen], np.diag(half[:, 0])]))
+    targets = np.vstack([t, np.broadcast_to(half * u[chosen], (chosen.size, t.shape[1]))])
+    sets, down = _backward(root, Q.T @ targets, up[0], chosen)
     return [chosen[:k] if up[k] <= down[k] else sets[k] for k in range(chosen.size + 1)]
 
 
@@ -161,7 +164,10 @@ def _forward(
         if not gain.any():
             break
         # Any of the last columns completes the span: of ties, the one farthest from the span is taken.
-        best = int(np.argmax(np.where(gain >= (1 - _TIE_FRACTION) * gain.max(), left, -1.0)))
+        # The gain of a column near the span has few digits.
+        doubt = _TIE_FRACTION + np.where(fits, ROUNDING * whole / np.where(fits, left, 1.0), 0.0)
+        ties = fits & ((1 + doubt) * gain >= ((1 - doubt) * gain).max())
+        best = int(np.argmax(np.where(ties, left, -1.0)))
         column = np.append(T[:, best], np.zeros(more))
         if more:
             own = rows + len(chosen)
@@ -181,29 +187,30 @@ def _forward(
     return np.array(chosen, dtype=np.intp), lost
 
 
-def _backward(gram: Array, slope: Array, whole: float, chosen: Index) -> tuple[list[Index], list[float]]:
+def _backward(root: Array, t: Array, whole: float, chosen: Index) -> tuple[list[Index], list[float]]:
     """Return the sets of backward elimination, and the loss of each.
 
-    The inverse is downdated when a column is removed, and computed anew from time to time, since
-    rounding errors add up.
+    Columns and targets are given in as many coordinates as there are columns. Their products would have
+    half the digits, too few for nearly equal columns. The inverse of the products is downdated when a
+    column is removed, and computed anew from time to time, since rounding errors add up.
     """
-    inside = np.arange(chosen.size)
+    inside, slope = np.arange(chosen.size), root.T @ t
     path: list[Index] = []
     lost: list[float] = []
     while inside.size:
         if inside.size <= _MAX_EXACT_COLUMNS or len(path) % _DOWNDATES == 0:
-            unit, factor = steadied(gram[np.ix_(inside, inside)], ROUNDING)
-            inverse = factor.solve(np.eye(inside.size))
-        pull = unit[:, None] * slope[inside]
-        weights = inverse @ pull
+            Q, upper = thin_qr(root[:, inside])
+            half = solve_triangular(upper, np.eye(inside.size), check_finite=False)
+            inverse, weights = half @ half.T, half @ (Q.T @ t)
+        else:
+            weights = inverse @ slope[inside]
         path.append(chosen[inside])
-        lost.append(whole - 0.5 * float((weights * pull).sum()))
+        lost.append(whole - 0.5 * float((weights * slope[inside]).sum()))
         missed = (weights**2).sum(axis=1) / np.diag(inverse)
         # Of ties up to rounding the last is removed, so that rounding does not decide.
         out = int(np.flatnonzero(missed <= (1 + _TIE_FRACTION) * missed.min())[-1])
         rest = np.delete(np.arange(inside.size), out)
-        inside, unit = inside[rest], unit[rest]
-        column = inverse[rest, out]
+        inside, column = inside[rest], inverse[rest, out]
         inverse = inverse[np.ix_(rest, rest)] - np.outer(column, column / inverse[out, out])
     return [*path, chosen[inside]][::-1], [*lost, whole][::-1]
 

@@ -1,4 +1,4 @@
-"""The rules by which a flagship chooses: one for candidates, one for sizes."""
+"""The rules by which a flagship chooses: one for candidates, one for sizes; and its least noise."""
 
 from __future__ import annotations
 
@@ -13,3 +13,6 @@ TOLERANCE_NATS_PER_ROW = 0.004
 # A larger model is preferred while each further kernel gains this much. The loss is an expectation under
 # the reference, so it has no standard error.
 KERNEL_PRICE_NATS_PER_ROW = 0.0002
+# The least noise of a reference, as a fraction of the target's variance. Without it a reference that
+# interpolates its data could only be projected onto kernels that interpolate them too.
+NOISE_FLOOR_FRACTION = 1e-8

@@ -18,13 +18,11 @@ from ..model.tasks import NOISES, FitData
 from ..posterior import GaussianPosterior
 from ..solvers import Problem
 from .reference_features import KernelMap
+from .rules import NOISE_FLOOR_FRACTION
 
 if TYPE_CHECKING:
     from .reference import Latent, Reference
 
-# The least noise of a reference, as a fraction of the target's variance. Without it a reference that
-# interpolates its data could only be projected onto kernels that interpolate them too.
-NOISE_FLOOR_FRACTION = 1e-8
 # Every noise of a reference has that floor; "auto" starts with the Gaussian.
 REFERENCE_NOISES = {name: partial(kind, floor=NOISE_FLOOR_FRACTION) for name, kind in NOISES.items()}
 REFERENCE_NOISES["auto"] = REFERENCE_NOISES["gaussian"]

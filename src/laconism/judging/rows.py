@@ -17,9 +17,17 @@ def canonical_order(X: Any, *targets: Array) -> Index:
     """Return the rows in an order that depends only on the set of rows and the set of columns.
 
     Rows are sorted by targets, then by their squared distance from the mean of the standardised
-    features, then by their projection on the direction in which that distance grows.
+    features, then by their projection on the direction in which that distance grows. Targets whose
+    sign is changed give the same order.
     """
-    return np.lexsort((*row_keys(X), *targets[::-1]))
+    return np.lexsort((*row_keys(X), *map(_skewed_up, targets[::-1])))
+
+
+def _skewed_up(target: Array) -> Array:
+    """Return a target with the sign for which its third central moment is not negative."""
+    centred = target - target.mean()
+    largest = float(np.abs(centred).max(initial=0.0))
+    return -target if largest > 0 and ((centred / largest) ** 3).sum() < 0 else target
 
 
 def row_keys(X: Any) -> tuple[Array, Array]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._component import is_count, is_positive, require
 from .._protocols import Array
-from ..linalg import CACHED_ENTRIES, as_dense, row_blocks
+from ..linalg import BLOCK_ENTRIES, CACHED_ENTRIES, as_dense, row_blocks
 from ._pairwise import as_pair
+from ._term import Pairs, ParameterGradients, Term
 from .base import Kernel
 
 
@@ -95,23 +97,14 @@ class Additive(Kernel):
     def __call__(self, X: Any, C: Any) -> Array:
         """Return the sum of the elementary symmetric polynomials for every pair of rows."""
         terms, A, B = self._prepared(X, C)
-        v = self.order_variances()
-        K = np.zeros((A.shape[0], B.shape[0]))
-        for rows in row_blocks(A.shape[0], B.shape[0], CACHED_ENTRIES):
-            columns = slice(rows.start if A is B else 0, None)  # of a symmetric matrix one triangle
-            part = K[rows, columns]
-            part[:] = _combined(
-                _polynomials(self._each(terms, A[rows], B[columns]), v.size, part.shape), v
-            )
-            if A is B:
-                K[columns, rows] = part.T
-        return K
+        pairs = [Pairs.of(term, A[:, term.feature], B[:, term.feature]) for term in terms]
+        return self._matrix(pairs, (A.shape[0], B.shape[0]), symmetric=A is B)[0]
 
     def diag(self, X: Any) -> Array:
         """Return the diagonal: that of each one-dimensional kernel, combined."""
         terms, A, _ = self._prepared(X, X)
         v = self.order_variances()
-        each = (term.diagonal(A[:, term.feature]) for term in terms)
+        each = [term.diagonal(A[:, term.feature]) for term in terms]
         return _combined(_polynomials(each, v.size, (A.shape[0],)), v)
 
     def scale_gradient(self, X: Any, C: Any, theta: Any, W: Any) -> Array:
@@ -122,40 +115,82 @@ class Additive(Kernel):
         scaled = Additive(self.order, gamma * np.asarray(theta), self.weights, self.variances)
         return gamma * scaled.parameter_gradients(X, C, W).gamma
 
-    def parameter_gradients(self, X: Any, C: Any, W: Array) -> _ParameterGradients:
+    def parameter_gradients(self, X: Any, C: Any, W: Array) -> ParameterGradients:
         """Return the gradients of ``sum_ij W_ij K(x_i, c_j)`` in weights, gamma and variances.
 
         Those of features of weight zero are zero, but for the weight's own.
         """
+        return self.with_gradients(X, C)[1](W)
+
+    def with_gradients(self, X: Any, C: Any) -> tuple[Array, Callable[[Array], ParameterGradients]]:
+        """Return the kernel matrix, and ``parameter_gradients`` as a function of ``W``.
+
+        One-dimensional kernels are evaluated once for both, if they are not too large to keep.
+        """
         terms, A, B = self._prepared(X, C, every=True)
-        v, p = self.order_variances(), A.shape[1]
-        by_weight, by_gamma, by_order = np.zeros(p), np.zeros(p), np.zeros(v.size)
-        for rows in row_blocks(A.shape[0], B.shape[0], CACHED_ENTRIES):
-            columns, G = slice(rows.start if A is B else 0, None), W[rows]
-            if A is B:  # of a symmetric matrix one triangle
-                G = (G + W[:, rows].T)[:, columns]
-                G[:, : rows.stop - rows.start] /= 2
-            part, other = A[rows], B[columns]
-            sums = _polynomials(self._each(terms, part, other), v.size, G.shape)
-            by_order += [np.vdot(G, each) for each in sums]
-            for term in terms:
-                x, c = part[:, term.feature], other[:, term.feature]
-                sq = np.square(x[:, None] - c)
-                E = np.exp(-term.gamma * sq)
-                k = term.centred(E, x, c)
-                H = G * _without(sums, v, term.weight * k)
-                by_weight[term.feature] += np.vdot(H, k)
-                if term.weight > 0:
-                    by_gamma[term.feature] += term.weight * term.slope(H, H * E, sq, x, c)
-        return _ParameterGradients(by_weight, by_gamma, by_order)
+        pairs = [Pairs.of(term, A[:, term.feature], B[:, term.feature]) for term in terms]
+        used = [each for each in pairs if each.term.weight > 0]
+        keep = len(used) * A.shape[0] * B.shape[0] <= 8 * BLOCK_ENTRIES
+        K, blocks = self._matrix(used, (A.shape[0], B.shape[0]), symmetric=A is B, keep=keep)
+
+        def gradients(W: Array) -> ParameterGradients:
+            v = self.order_variances()
+            slopes, by_order = np.zeros((2, A.shape[1])), np.zeros(v.size)
+            for block in blocks:
+                G = block.of(W, symmetric=A is B)
+                sums = block.sums or _polynomials(block.terms(used), v.size, G.shape)
+                by_order += [np.vdot(G, each) for each in sums]
+                rest = _without_terms(sums, v, G)
+                terms = iter(block.terms(used))
+                for each in pairs:
+                    t = next(terms) if each.term.weight > 0 else None
+                    slopes[:, each.term.feature] += each.slopes(rest, t, block.rows, block.columns)
+            return ParameterGradients(slopes[0], slopes[1], by_order)
+
+        return K, gradients
+
+    def pair_gradients(self, X: Any, W: Array) -> Array:
+        """Return the gradients of ``sum_ij W_ij K(x_i, x_j)`` in the variance of each pair's effect.
+
+        ``W`` is symmetric. The result has an entry for each pair of features; the diagonal is zero.
+        """
+        terms, A, B = self._prepared(X, X, every=True)
+        unit = [term._replace(weight=1.0) for term in terms]
+        pairs = [Pairs.of(term, A[:, term.feature], B[:, term.feature]) for term in unit]
+        found = np.zeros((len(pairs),) * 2)
+        for rows in row_blocks(len(A), len(A), CACHED_ENTRIES):
+            block = _Block(rows, slice(rows.start, None))
+            each = np.stack([term.ravel() for term in block.terms(pairs)])
+            found += (each * block.of(W, symmetric=True).ravel()) @ each.T
+        np.fill_diagonal(found, 0.0)
+        return found
+
+    def _matrix(
+        self, pairs: Sequence[Pairs], shape: tuple[int, int], *, symmetric: bool, keep: bool = False
+    ) -> tuple[Array, list[_Block]]:
+        """Return the kernel matrix, and its blocks; of a symmetric matrix those of one triangle."""
+        v = self.order_variances()
+        K, blocks = np.zeros(shape), list[_Block]()
+        for rows in row_blocks(*shape, CACHED_ENTRIES):
+            block = _Block(rows, slice(rows.start if symmetric else 0, None))
+            columns, terms = block.columns, block.terms(pairs)
+            if keep:
+                terms = list(terms)
+            sums = _polynomials(terms, v.size, K[rows, columns].shape)
+            K[rows, columns] = _combined(sums, v)
+            if symmetric:
+                K[columns, rows] = K[rows, columns].T
+            blocks.append(replace(block, sums=sums, kept=list(terms)) if keep else block)
+        return K, blocks
 
     def effect(self, X: Any, C: Any, features: Sequence[int]) -> Array:
         """Return the part of the kernel that belongs to one set of features, such as one or a pair."""
         terms, A, B = self._prepared(X, C, every=True)
         found = np.full((A.shape[0], B.shape[0]), self.order_variances()[len(features) - 1])
         for feature in features:
-            term = terms[feature]
-            found *= term.weight * term.of(A[:, feature], B[:, feature])
+            term, every = terms[feature], slice(None)
+            pairs = Pairs.of(term, A[:, feature], B[:, feature])
+            found *= pairs.block(every, every) if term.weight > 0 else 0.0
         return found
 
     def effect_products(self, C: Any, features: Sequence[int]) -> Array:
@@ -179,7 +214,7 @@ class Additive(Kernel):
             return np.ones(self.order)
         return np.asarray(self.variances, dtype=np.float64)
 
-    def terms(self, n_features: int, *, every: bool = False) -> list[_Term]:
+    def terms(self, n_features: int, *, every: bool = False) -> list[Term]:
         """Return the kernel of each feature of positive weight, or of every feature."""
         for name in ("gamma", "weights", "mean", "deviation"):
             value = getattr(self, name)
@@ -193,12 +228,12 @@ class Additive(Kernel):
         given += [self.mean, self.deviation] if is_centred else [0.0, 1.0]
         each = (np.broadcast_to(np.asarray(value, dtype=np.float64), n_features) for value in given)
         return [
-            _Term(j, float(gamma * unit**2), float(weight), float(mean), float(unit), is_centred)
+            Term(j, float(gamma * unit**2), float(weight), float(mean), float(unit), is_centred)
             for j, (gamma, weight, mean, unit) in enumerate(zip(*each, strict=True))
             if every or weight > 0
         ]
 
-    def _prepared(self, X: Any, C: Any, *, every: bool = False) -> tuple[list[_Term], Array, Array]:
+    def _prepared(self, X: Any, C: Any, *, every: bool = False) -> tuple[list[Term], Array, Array]:
         """Return the terms and both matrices, standardised."""
         A, B = as_pair(X, C)
         same = A is B
@@ -212,104 +247,27 @@ class Additive(Kernel):
             B = A if same else (B - self.mean) / self.deviation
         return terms, A, B
 
-    @staticmethod
-    def _each(terms: Sequence[_Term], A: Array, B: Array) -> Iterator[Array]:
-        """Yield the weighted one-dimensional kernel of each feature."""
-        for term in terms:
-            if term.weight > 0:
-                yield term.weight * term.of(A[:, term.feature], B[:, term.feature])
 
+@dataclass(frozen=True)
+class _Block:
+    """A block of a kernel matrix, with its polynomials and its terms if they are kept."""
 
-class _ParameterGradients(NamedTuple):
-    """The gradients of a weighted sum of kernel values in the parameters of an additive kernel."""
+    rows: slice
+    columns: slice
+    sums: list[Array] | None = None
+    kept: list[Array] | None = None
 
-    weights: Array
-    gamma: Array
-    variances: Array
+    def terms(self, pairs: Sequence[Pairs]) -> Iterable[Array]:
+        """Return the weighted kernel of each feature."""
+        return self.kept or (each.block(self.rows, self.columns) for each in pairs)
 
-
-class _Term(NamedTuple):
-    """The kernel of one feature, in standardised units if it is centred."""
-
-    feature: int
-    gamma: float
-    weight: float
-    mean: float
-    deviation: float
-    is_centred: bool
-
-    def of(self, x: Array, c: Array) -> Array:
-        """Return the kernel for every pair of values."""
-        sq = np.subtract.outer(x, c)
-        np.multiply(sq, sq, out=sq)
-        sq *= -self.gamma
-        return self.centred(np.exp(sq, out=sq), x, c)
-
-    def centred(self, E: Array, x: Array, c: Array) -> Array:
-        """Return the kernel, given the Gaussian one, which is overwritten unless it is the kernel."""
-        if not self.is_centred:
-            return E
-        mean = np.multiply.outer(self.mean_at(x), self.mean_at(c) / self.grand_mean)
-        return np.asarray((E - mean) / self.height)
-
-    def diagonal(self, x: Array) -> Array:
-        """Return the weighted kernel of each value with itself."""
-        if not self.is_centred:
-            return np.full(x.size, self.weight)
-        return self.weight * (1 - self.mean_at(x) ** 2 / self.grand_mean) / self.height
-
-    def slope(self, H: Array, HE: Array, sq: Array, x: Array, c: Array) -> float:
-        """Return ``sum H dk/dgamma``; ``HE`` is ``H`` times the Gaussian kernel."""
-        moved = -float(np.vdot(HE, sq))
-        if self.is_centred:
-            a = self.gamma
-            mx, mc = self.mean_at(x), self.mean_at(c)
-            change_x, change_c = (mx * self._mean_slope(x), mc * self._mean_slope(c))
-            Hm = H @ mc
-            outer = float(mx @ Hm)
-            change = float(change_x @ Hm) + float(mx @ (H @ change_c)) + 2 / (1 + 4 * a) * outer
-            g = 1 - self.height
-            height_slope = -g * (2 / (1 + 4 * a) - 1 / (1 + 2 * a) - 3 / (1 + 6 * a))
-            value = (float(HE.sum()) - outer / self.grand_mean) / self.height
-            moved = (moved - change / self.grand_mean - height_slope * value) / self.height
-        return moved * self.deviation**2
-
-    def mean_product(self, c: Array) -> Array:
-        """Return ``E[k(S, c_i) k(S, c_j)]`` for a standard normal ``S``."""
-        a, M = self.gamma, self.grand_mean
-        middle, apart = np.add.outer(c, c) / 2, np.subtract.outer(c, c)
-        both = np.exp(-2 * a * middle**2 / (1 + 4 * a) - a * apart**2 / 2) / np.sqrt(1 + 4 * a)
-        b = a / (1 + 2 * a)
-        total = 1 + 2 * (a + b)
-        one = np.exp(-a * c**2 + 2 * (a * c) ** 2 / total) / np.sqrt(total * (1 + 2 * a))
-        m = self.mean_at(c) / M
-        square = 1 / ((1 + 2 * a) * np.sqrt(1 + 4 * b))
-        cross = np.multiply.outer(one, m)
-        return np.asarray((both - cross - cross.T + square * np.multiply.outer(m, m)) / self.height**2)
-
-    def mean_at(self, x: Array) -> Array:
-        """Return ``E[exp(-a (x - S)^2)]`` for a standard normal ``S``."""
-        spread = 1 + 2 * self.gamma
-        return np.asarray(np.exp(-self.gamma * x**2 / spread) / np.sqrt(spread))
-
-    def _mean_slope(self, x: Array) -> Array:
-        """Return the derivative of its logarithm in ``a``."""
-        spread = 1 + 2 * self.gamma
-        return np.asarray(-1 / spread - (x / spread) ** 2)
-
-    @property
-    def grand_mean(self) -> float:
-        """``E[exp(-a (S - T)^2)]`` for independent standard normal ``S`` and ``T``."""
-        return float(1 / np.sqrt(1 + 4 * self.gamma))
-
-    @property
-    def height(self) -> float:
-        """The mean over a standard normal ``S`` of the centred kernel of ``S`` with itself."""
-        a = self.gamma
-        # 1 - sqrt(1 + 4a) / sqrt((1 + 2a)(1 + 6a)), without cancellation for small a.
-        inner, outer = 1 + 4 * a, (1 + 2 * a) * (1 + 6 * a)
-        root = np.sqrt(outer)
-        return float((outer - inner) / (root * (root + np.sqrt(inner))))
+    def of(self, W: Array, *, symmetric: bool) -> Array:
+        """Return the block of a matrix, that of the other triangle included if this is one."""
+        if not symmetric:
+            return W[self.rows, self.columns]
+        G = W[self.rows, self.columns] + W[self.columns, self.rows].T
+        G[:, : self.rows.stop - self.rows.start] /= 2
+        return G
 
 
 def _all_finite(value: Any, *, positive: bool) -> bool:
@@ -321,12 +279,13 @@ def _all_finite(value: Any, *, positive: bool) -> bool:
     )
 
 
-def _polynomials(terms: Iterator[Array], order: int, shape: tuple[int, ...]) -> list[Array]:
+def _polynomials(terms: Iterable[Array], order: int, shape: tuple[int, ...]) -> list[Array]:
     """Return the elementary symmetric polynomials of orders one to ``order``."""
     sums: list[Array] = [np.zeros(shape) for _ in range(order)]
+    product = np.empty(shape)
     for term in terms:
         for o in range(order - 1, 0, -1):
-            sums[o] += term * sums[o - 1]
+            sums[o] += np.multiply(term, sums[o - 1], out=product)
         sums[0] += term
     return sums
 
@@ -339,10 +298,16 @@ def _combined(sums: Sequence[Array], variances: Array) -> Array:
     return np.asarray(found)
 
 
-def _without(sums: Sequence[Array], variances: Array, term: Array) -> Array:
-    """Return the derivative of the combination in one term: the polynomials of all others."""
-    found, rest = variances[0], None
-    for variance, each in zip(variances[1:], sums[:-1], strict=True):
-        rest = each - term if rest is None else each - term * rest
-        found = found + variance * rest
-    return np.asarray(found)
+def _without_terms(sums: Sequence[Array], variances: Array, G: Array) -> list[Array]:
+    """Return the coefficients of the derivative in a term t, times ``G``, as a polynomial in ``-t``.
+
+    The derivative is the combination of all other terms, whose polynomials are
+    :math:`e_o - t e_{o - 1} + t^2 e_{o - 2} - ...`.
+    """
+    found = []
+    for k in range(variances.size):
+        whole = variances[k] * G  # e_0 is one
+        for o in range(k + 1, variances.size):
+            whole += variances[o] * (G * sums[o - k - 1])
+        found.append(whole)
+    return found
