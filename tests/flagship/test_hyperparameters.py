@@ -15,7 +15,7 @@ from laconism.flagship import path as _path
 from laconism.flagship import projection, references
 from laconism.flagship.evidence import ProcessEvidence
 from laconism.flagship.kernel_family import KernelFamily, weighted_quartiles
-from laconism.flagship.rows import MAX_SEARCH_ROWS, TrainingRows
+from laconism.flagship.rows import MAX_SEARCHED_LABELS, MAX_SEARCHED_VALUES, TrainingRows
 from laconism.flagship.tasks import projection_task
 
 
@@ -86,7 +86,7 @@ def training_rows(kind, X, y, weight=None):
 
 
 def test_a_search_on_few_rows_has_them_all():
-    X = np.random.default_rng(0).normal(size=(1000, 3))
+    X = np.random.default_rng(0).normal(size=(1500, 3))
     rows, _ = training_rows(LaconicRegressor, X[:300], X[:300, 0])
     assert rows.searched() is rows
     assert rows.refined() is None
@@ -99,7 +99,8 @@ def test_a_search_ends_with_more_rows_in_whatever_order(kind):
     y = X[:, 0] > 0 if kind is LaconicClassifier else X[:, 0]
     rows, _ = training_rows(kind, X, y)
     few, more = rows.searched(), rows.refined()
-    assert few.weight.size == MAX_SEARCH_ROWS < more.weight.size < len(X)
+    most = MAX_SEARCHED_LABELS if kind is LaconicClassifier else MAX_SEARCHED_VALUES
+    assert few.weight.size == most < more.weight.size < len(X)
     order = np.random.default_rng(1).permutation(len(X))
     again, _ = training_rows(kind, X[order], y[order])
     np.testing.assert_array_equal(again.searched().X, few.X)

@@ -48,6 +48,7 @@ class FittedCandidate:
     search: HyperparameterSearch | None = None  # of a kernel
     point: GridPoint = FIRST_POINT
     max_columns: int | None = None  # of features, by cross-validation
+    optimism: Array | float = 0.0  # of each row's log density, but for its calibration
 
     @classmethod
     def of(
@@ -55,18 +56,22 @@ class FittedCandidate:
         candidate: Candidate,
         fitted: FittedReferences,
         size: float,
-        n_hyperparameters: int = 0,
+        n_searched: int = 0,
+        optimism: Array | float = 0.0,
         **more: Any,
     ) -> Self:
         """Calibrate references and score their left-out latents.
 
         Hyper-parameters that were fitted to the rows that they are scored on make the score too
-        optimistic, by about one nat each over all rows (Akaike). So does the calibration.
+        optimistic: those of a search by about one nat each over all rows (Akaike), as the calibration
+        does, and others by ``optimism`` at each row.
         """
         fitted = fitted.calibrated()
         rows = fitted.rows
-        optimism = AKAIKE_NATS * (n_hyperparameters + rows.task.n_calibrated) / rows.total
-        return cls(candidate, fitted, fitted.left_out_log_density() - optimism, size, **more)
+        optimism = optimism + AKAIKE_NATS * n_searched / rows.total
+        calibrated = AKAIKE_NATS * rows.task.n_calibrated / rows.total
+        score = fitted.left_out_log_density() - optimism - calibrated
+        return cls(candidate, fitted, score, size, optimism=optimism, **more)
 
 
 class Candidate(Protocol):

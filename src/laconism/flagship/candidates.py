@@ -11,14 +11,7 @@ from .candidate import Candidate, Fits
 from .feature_candidates import feature_candidates
 from .heavy_tails import HeavyTails
 from .kernel_candidates import MATERN, SQUASHED, Kernel
-from .learnt_candidates import (
-    ORDERS,
-    AdditiveKernel,
-    FeatureWeights,
-    Learn,
-    LearnAdditive,
-    LearnFeatureWeights,
-)
+from .learnt_candidates import ORDERS, AdditiveKernel, FeatureWeights
 
 
 def candidates_for(fits: Fits) -> list[Candidate]:
@@ -52,6 +45,4 @@ def learnt_candidates(fits: Fits, kernels: Sequence[Candidate]) -> list[Candidat
     free = settings.gamma is None and (settings.any_kernel or is_name(settings.kernel, "additive"))
     orders = ORDERS if free and is_on("additive") else ()
     bases = kernels if is_on("feature_weights") else ()
-    rivals: list[Learn] = [*map(LearnAdditive, orders), *map(LearnFeatureWeights, bases)]
-    additive = [AdditiveKernel(order, rivals) for order in orders]
-    return [*additive, *(FeatureWeights(base, rivals) for base in bases)]
+    return [*map(AdditiveKernel, orders), *map(FeatureWeights, bases)]

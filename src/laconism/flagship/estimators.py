@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._component import is_count, is_name, is_positive
@@ -48,9 +49,11 @@ def fit_laconic_partitions(model: Any, data: FitData, everything: PartitionedRow
 
     ``everything`` has all rows in partitions if ``data`` is a sample of them.
     """
-    began = time.perf_counter()
+    began, settings = time.perf_counter(), Settings.of(model)
     rows = None if everything is None else AllRows(everything, data)
-    model._publish_fit(fit_laconic(Settings.of(model), data, fit_sparse, rows), began)
+    if rows is not None:  # noise with heavy tails is not determined by sums
+        settings = replace(settings, any_noise=False)
+    model._publish_fit(fit_laconic(settings, data, fit_sparse, rows), began)
 
 
 class LaconicClassifier(BinaryPredictions, LaconicModel):
@@ -199,11 +202,11 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
         As in :class:`LaconicClassifier`. With Gaussian noise they maximise the evidence.
     max_kernels : int or None, default=None
         As in :class:`LaconicClassifier`.
-    likelihood : {"gaussian", "student", "auto"} or Noise, default="gaussian"
+    likelihood : {"auto", "gaussian", "student"} or Noise, default="auto"
         Distribution of the noise. ``"student"`` has heavy tails, for data with outliers:
         :class:`~laconism.likelihoods.Student`. ``"auto"`` is Gaussian; if the left-out residuals have
-        heavy tails, Student's noise is the last candidate. With ``"gaussian"`` ``status_`` recommends
-        ``"student"`` if there are outliers.
+        heavy tails, Student's noise is the last candidate (up to 20,000 rows). With ``"gaussian"``
+        ``status_`` recommends ``"student"`` if there are outliers.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
         Whether there is an intercept.
@@ -244,7 +247,7 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
         tolerance: Any = "auto",
         weigh_features: bool = True,
         max_kernels: int | None = None,
-        likelihood: Any = "gaussian",
+        likelihood: Any = "auto",
         fit_intercept: bool = True,
         max_rank: int = 1000,
         n_jobs: int | None = None,

@@ -30,7 +30,7 @@ class DenseFeatures:
             fitted, size = fit_features(fits.rows, fits.settings), fits.rows.X.shape[1]
         else:
             fitted, size = fits.once(_sized_features).at(self.size), self.size
-        return FittedCandidate.of(self, fitted, size, n_hyperparameters=1, max_columns=self.size)
+        return FittedCandidate.of(self, fitted, size, n_searched=1, max_columns=self.size)
 
 
 @dataclass(frozen=True)

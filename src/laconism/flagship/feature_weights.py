@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._protocols import Array, Index
-from ..judging.folds import balanced_folds
 from ..judging.left_out import cross_validated
 from ..likelihoods import Binary
-from ..linalg import as_dense
 from .ard import evidence_feature_weights
 from .evidence import evidence_of
 from .reference import Latent
@@ -20,9 +18,6 @@ from .search import HyperparameterSearch
 
 if TYPE_CHECKING:
     from .rows import TrainingRows
-
-# Kernels are learnt again without each of as many parts of the rows.
-_N_PARTS = 5
 
 
 def slope_feature_weights(search: HyperparameterSearch, point: GridPoint) -> Array:
@@ -42,15 +37,10 @@ def slope_feature_weights(search: HyperparameterSearch, point: GridPoint) -> Arr
 
 
 class LearntWeights(NamedTuple):
-    """Feature weights, on average one, and the log evidence under them if it has a formula."""
+    """Feature weights, on average one, and their optimism if they maximise the evidence of values."""
 
     theta: Array
-    log_evidence: float | None
-
-    @property
-    def n_parameters(self) -> int:
-        """The number of parameters that were fitted: weights, and the signal-to-noise ratio."""
-        return int(np.count_nonzero(self.theta)) + 1
+    optimism: Callable[[], Array] | None
 
 
 def learn_feature_weights(
@@ -82,6 +72,4 @@ def cross_fitted(
         modes = without(stay).modes(best)
         return [(mode.left_out[0][out], mode.left_out[1][out]) for mode in modes]
 
-    targets = np.unique(np.stack(rows.targets), axis=1, return_inverse=True)[1].astype(float)
-    folds = balanced_folds(as_dense(rows.X), targets, _N_PARTS)
-    return cross_validated(folds, rows.weight.size, predict_without, (len(rows.targets), 2))
+    return cross_validated(rows.parts(), rows.weight.size, predict_without, (len(rows.targets), 2))

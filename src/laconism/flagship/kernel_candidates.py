@@ -62,11 +62,9 @@ MATERN = OtherFamily("matern kernel", lambda family, X, weight: family.matern())
 
 def fit_first_kernel(fits: Fits) -> FittedCandidate:
     """Return the first kernel, which other kernels start from."""
-    kernel, rows, settings = fits.settings.first_kernel, fits.rows, fits.settings
-    family = settings.kernel_family(kernel, rows.X, rows.weight)
-    search = HyperparameterSearch.of(ReferenceFeatures(family, settings.max_rank), rows)
+    kernel = fits.settings.first_kernel
     restarts = RESTART_WIDTHS if is_on("restart_widths") else ()
-    return _fit_kernel(Kernel(kernel), fits, search, FIRST_POINT, restarts)
+    return _fit_kernel(Kernel(kernel), fits, search_of(fits, kernel), FIRST_POINT, restarts)
 
 
 def _fit_kernel(
@@ -91,10 +89,11 @@ def references_at(fits: Fits, search: HyperparameterSearch, point: GridPoint) ->
 
 
 def search_of(fits: Fits, kernel: Any) -> HyperparameterSearch:
-    """Return the search of the precision under a kernel."""
+    """Return the search of the precision under a kernel, and of its width if that is not given."""
     rows, settings = fits.rows, fits.settings
     family = settings.kernel_family(kernel, rows.X, rows.weight)
-    return HyperparameterSearch.of(ReferenceFeatures(family, settings.max_rank), rows)
+    max_rank = min(settings.max_rank, rows.max_searched)
+    return HyperparameterSearch.of(ReferenceFeatures(family, max_rank), rows)
 
 
 def fit_on_all_rows(

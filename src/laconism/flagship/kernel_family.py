@@ -14,7 +14,6 @@ from ..basis import Features, KernelBasis
 from ..kernels import Kernel, Scaled, resolve_kernel
 from ..kernels.scaled import squash
 from .reference_features import FeatureMap, KernelMap
-from .rows import MAX_SEARCH_ROWS
 
 # Kernels of a distance, which do not depend on the origin.
 _RADIAL = ("rbf", "matern")
@@ -206,7 +205,7 @@ class ReferenceFeatures:
             self.basis(X, width, theta),
             weight_space_prior=self.weight_space_prior,
             rank_tol=_RANK_TOLERANCE,
-            max_rank=self._rank,
+            max_rank=self.max_rank,
         )
 
     def exact_map(
@@ -220,14 +219,10 @@ class ReferenceFeatures:
     def columns(self, X: Any, weight: Array, width: int, theta: Array) -> Array:
         """Return the features of these rows under the map learnt on them."""
         if self.family is not None and not self.weight_space_prior:
-            factors = self.basis(X, width, theta).factors(tol=_RANK_TOLERANCE, max_rank=self._rank)
+            factors = self.basis(X, width, theta).factors(tol=_RANK_TOLERANCE, max_rank=self.max_rank)
             if factors is not None and factors.G.shape[1] == X.shape[0]:
                 return np.ascontiguousarray(factors.G.T, dtype=np.float64)
         return np.ascontiguousarray(self.map_on(X, weight, width, theta).columns(X))
-
-    @property
-    def _rank(self) -> int:
-        return min(self.max_rank, MAX_SEARCH_ROWS)
 
     def basis(self, X: Any, width: float, theta: Array) -> Any:
         """Return the columns: features, or kernels of a width on the rows."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from functools import partial
+from typing import Any
 
-from .._protocols import Index
+from .._protocols import Array, Index
 from ..judging.price import AKAIKE_NATS
+from ..likelihoods import Binary
 from .candidate import Candidate, Fits, FittedCandidate
 from .feature_weights import LearntWeights, cross_fitted, learn_feature_weights
 from .kernel_candidates import references_at, search_of
@@ -19,22 +20,6 @@ from .search import HyperparameterSearch
 
 # Orders of additive kernels, in the order in which they are compared.
 ORDERS = range(1, 4)
-
-
-class Learnt(Protocol):
-    """A kernel that was learnt."""
-
-    @property
-    def log_evidence(self) -> float | None:
-        """The log evidence at its parameters; None if there is no formula."""
-
-    @property
-    def n_parameters(self) -> int:
-        """The number of parameters that were fitted."""
-
-
-# A part of fits that learns a kernel. It returns None if there is none.
-Learn: TypeAlias = Callable[[Fits], Learnt | None]
 
 
 @dataclass(frozen=True)
@@ -77,7 +62,6 @@ class AdditiveKernel:
     """
 
     order: int
-    rivals: Sequence[Learn] = ()
 
     @property
     def name(self) -> str:
@@ -87,7 +71,7 @@ class AdditiveKernel:
     def fit(self, fits: Fits, champion: FittedCandidate | None) -> FittedCandidate | None:
         """Search the precision under the kernel that was learnt, and fit the references."""
         learnt = fits.once(LearnAdditive(self.order))
-        if learnt is None or not learnt.columns.size or not _may_win(learnt, self.rivals, fits):
+        if learnt is None or not learnt.columns.size or not self._may_win(learnt, fits):
             return None
         search = search_of(fits, learnt.kernel())
         point = search.coordinate_ascent(FIRST_POINT)
@@ -95,7 +79,21 @@ class AdditiveKernel:
         def without(stay: Index) -> HyperparameterSearch:
             return search_of(fits, relearn(learnt, fits.rows.on(stay)).kernel())
 
-        return _judged(self, fits, champion, search, point, without)
+        labels = isinstance(fits.rows.likelihood, Binary)
+        optimism = None if labels else partial(learnt.optimism, fits.rows)
+        return _judged(self, fits, champion, search, point, without, optimism)
+
+    def _may_win(self, learnt: LearntAdditive, fits: Fits) -> bool:
+        """Return whether an order has the highest evidence of all, if its left-out score is costly.
+
+        That of labels learns the kernel again without each part of the rows, so it judges one order.
+        Each fitted parameter has Akaike's price.
+        """
+        if not isinstance(fits.rows.likelihood, Binary):
+            return True
+        orders = [fits.once(LearnAdditive(order)) for order in ORDERS]
+        values = [each.log_evidence - AKAIKE_NATS * each.at.size for each in orders if each is not None]
+        return learnt.log_evidence - AKAIKE_NATS * learnt.at.size >= max(values)
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,6 @@ class FeatureWeights:
     """A kernel of the distance between rows, with a weight for each feature in that distance."""
 
     base: Candidate
-    rivals: Sequence[Learn] = ()
 
     @property
     def name(self) -> str:
@@ -113,7 +110,7 @@ class FeatureWeights:
     def fit(self, fits: Fits, champion: FittedCandidate | None) -> FittedCandidate | None:
         """Search width and precision under the weights that were learnt, and fit the references."""
         learnt = fits.once(LearnFeatureWeights(self.base))
-        if learnt is None or not _may_win(learnt, self.rivals, fits):
+        if learnt is None:
             return None
         base: Any = self.base.fit(fits, None)
         search: HyperparameterSearch = base.search.with_feature_weights(learnt.theta)
@@ -124,24 +121,7 @@ class FeatureWeights:
             theta = learn_feature_weights(part, base.point, learnt.theta).theta
             return search.with_feature_weights(theta)
 
-        return _judged(self, fits, champion, search, point, without)
-
-
-def _may_win(learnt: Learnt, rivals: Sequence[Learn], fits: Fits) -> bool:
-    """Return whether a kernel has the highest evidence of those that were learnt.
-
-    The score on left-out rows costs far more than learning, so it judges one of them. Each fitted
-    parameter has Akaike's price.
-    """
-    if learnt.log_evidence is None:
-        return True
-    best, most = learnt, -math.inf
-    for each in map(fits.once, rivals):
-        if each is not None and each.log_evidence is not None:
-            value = each.log_evidence - AKAIKE_NATS * each.n_parameters
-            if value > most:
-                best, most = each, value
-    return best is learnt
+        return _judged(self, fits, champion, search, point, without, learnt.optimism)
 
 
 def _judged(
@@ -151,18 +131,22 @@ def _judged(
     search: HyperparameterSearch,
     point: GridPoint,
     without: Callable[[Index], HyperparameterSearch],
+    optimism: Callable[[], Array] | None,
 ) -> FittedCandidate | None:
-    """Return a candidate whose kernel was learnt, scored on rows that it was not learnt on.
+    """Return a candidate whose kernel was learnt, scored as if each row had not been seen.
 
-    The leave-one-out formula is too optimistic for rows that it was learnt on. If even that does not
-    prefer the candidate to the champion, it cannot win.
+    The leave-one-out formula is too optimistic for rows that a kernel was learnt on. If even that does
+    not prefer the candidate to the champion, it cannot win. Otherwise its ``optimism`` is subtracted. If
+    it is unknown, as it is of labels, the kernel is learnt again without each part of the rows.
     """
     fitted = references_at(fits, search, point)
     size, searched = fitted.built.basis.n_columns, 2 if search.widths else 1
+    whole = partial(FittedCandidate.of, candidate, size=size, n_searched=searched)
     if champion is not None:
-        optimistic = FittedCandidate.of(candidate, fitted, size, searched)
-        gain = optimistic.log_density - champion.log_density
+        gain = whole(fitted).log_density - champion.log_density
         if not FAMILY_RULE.prefers(gain, fits.rows.weight):
             return None
+    if optimism is not None:
+        return whole(fitted, optimism=optimism(), search=search, point=point)
     fitted = fitted.with_left_out(cross_fitted(fits.rows, without, point))
-    return FittedCandidate.of(candidate, fitted, size, searched, search=search, point=point)
+    return whole(fitted, search=search, point=point)

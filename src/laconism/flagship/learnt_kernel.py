@@ -13,7 +13,7 @@ from ..judging.rows import canonical_columns
 from ..kernels import Additive
 from ..kernels._term import ParameterGradients
 from ..linalg import as_dense
-from .evidence import LOG_BOUND, ProcessEvidence, evidence_of, maximise, rounded
+from .evidence import LOG_BOUND, EvidenceSearch, ProcessEvidence, evidence_of, maximise, rounded
 
 if TYPE_CHECKING:
     from .rows import TrainingRows
@@ -214,11 +214,6 @@ class LearntAdditive(NamedTuple):
     unit: Array  # squared unit of each feature, zero for one that does not vary
     log_evidence: float
 
-    @property
-    def n_parameters(self) -> int:
-        """The number of parameters that were fitted."""
-        return int(self.at.size)
-
     def kernel(self) -> Additive:
         """Return the kernel of all features."""
         w, a, v = self.parameters.split(rounded(self.at))
@@ -228,6 +223,16 @@ class LearntAdditive(NamedTuple):
         deviation[self.columns] = self.parameters.deviation
         gamma[self.columns] = a / self.parameters.deviation**2
         return Additive(v.size, gamma, weights, v, mean, deviation)
+
+    def optimism(self, rows: TrainingRows) -> Array:
+        """Return what the left-out log density of each row loses without the row."""
+        evidence = evidence_of(rows)
+        assert evidence is not None  # as there is a kernel
+        X = np.ascontiguousarray(as_dense(rows.X)[:, self.columns])
+        loss = partial(_loss, self.parameters, evidence, X)
+        return EvidenceSearch(evidence, lambda at: self.parameters.kernel(at)(X, X), loss).optimism(
+            self.at
+        )
 
 
 def learn_additive(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._component import is_name
 from ..likelihoods import Binary, Gaussian
 from ..partitions.local import sample_of
 
@@ -22,7 +21,7 @@ def sample_if_many(model: Any, data: FitData) -> tuple[FitData, PartitionedRows 
 
     Noise with heavy tails is not determined by sums, so there all rows are used.
     """
-    summed = isinstance(data.likelihood, Binary | Gaussian) and not is_name(model.likelihood, "auto")
+    summed = isinstance(data.likelihood, Binary | Gaussian)
     if data.weight.size <= 2 * SAMPLE_ROWS or not summed:
         return data, None
     data, everything, index = sample_of(data, SAMPLE_ROWS, model.n_jobs)

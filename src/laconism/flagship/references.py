@@ -58,16 +58,23 @@ class FittedReferences:
 
 
 def fit_reference(
-    feature_map: KernelMap | FeatureMap, problem: Problem, choice: Choice, start: Array | None = None
+    feature_map: KernelMap | FeatureMap,
+    problem: Problem,
+    choice: Choice,
+    start: Array | None = None,
+    gain: float | None = None,
 ) -> Reference:
-    """Return the reference of one output, with one precision for all weights."""
+    """Return the reference of one output, with one precision for all weights.
+
+    The search for its mode ends with a step that gains less than ``gain`` nats.
+    """
     precision, moments = choice.relative_precision, choice.features.moments
-    mode = fit_shared(problem, precision, latent=start, moments=moments)
+    mode = fit_shared(problem, precision, latent=start, gain=gain, moments=moments)
     return Reference.of(feature_map, mode, precision)
 
 
 def fit_references(
-    choice: Choice, rows: TrainingRows, *, max_rank: int, n_jobs: int | None
+    choice: Choice, rows: TrainingRows, *, max_rank: int, n_jobs: int | None, gain: float | None = None
 ) -> FittedReferences:
     """Fit the dense reference of each output."""
     features, weight = choice.features, rows.weight
@@ -76,7 +83,7 @@ def fit_references(
     feature_map = features.exact_map(built.basis, built.pivots, X, weight)
     problems = rows.problems(DenseDesign(np.ascontiguousarray(feature_map.columns(X))))
     fits = (
-        delayed(fit_reference)(feature_map, problem, choice, start)
+        delayed(fit_reference)(feature_map, problem, choice, start, gain)
         for problem, start in zip(problems, choice.latents, strict=True)
     )
     references = Parallel(n_jobs=n_jobs, prefer="threads")(fits)

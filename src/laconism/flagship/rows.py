@@ -12,8 +12,10 @@ from .._protocols import Array, Design, Index
 from ..basis.rows import distinct_rows
 from ..judging.ablate import is_on
 from ..judging.duplicates import merge_duplicates, merge_near_duplicates
+from ..judging.folds import balanced_folds
 from ..judging.rows import canonical_order, evenly_spaced
 from ..likelihoods import Binary, Likelihood
+from ..linalg import as_dense
 from ..priors import Jeffreys
 from ..solvers import Problem
 
@@ -21,10 +23,13 @@ if TYPE_CHECKING:
     from ..model.tasks import FitData
     from .tasks import ProjectionTask
 
-# More rows than this hardly change which candidate is best.
-MAX_SEARCH_ROWS = 600
+# Candidates are compared on at most this many rows: fewer of labels, which take longer.
+MAX_SEARCHED_VALUES = 1_000
+MAX_SEARCHED_LABELS = 600
 # The winner's hyper-parameters are refined on this many times as many rows.
 _REFINEMENT_FACTOR = 4
+# What has no leave-one-out formula is fitted again without each of as many parts of the rows.
+_N_PARTS = 5
 
 
 @dataclass(frozen=True)
@@ -76,22 +81,32 @@ class TrainingRows:
 
     def searched(self) -> Self:
         """Return the rows on which candidates are compared."""
-        return self._some(MAX_SEARCH_ROWS)
+        return self._some(self.max_searched)
 
     def learnt_on(self) -> Self:
         """Return the rows on which kernels are learnt: half as many of labels."""
-        return self._some(MAX_SEARCH_ROWS // (2 if isinstance(self.likelihood, Binary) else 1))
+        return self._some(self.max_searched // (2 if isinstance(self.likelihood, Binary) else 1))
 
     def refined(self) -> Self | None:
         """Return the rows on which the winner is refined, if they are many more than those searched."""
-        more = self._some(_REFINEMENT_FACTOR * MAX_SEARCH_ROWS)
-        return more if more.weight.size >= 2 * MAX_SEARCH_ROWS else None
+        more = self._some(_REFINEMENT_FACTOR * self.max_searched)
+        return more if more.weight.size >= 2 * self.max_searched else None
+
+    @property
+    def max_searched(self) -> int:
+        """The largest number of rows on which candidates are compared."""
+        return MAX_SEARCHED_LABELS if isinstance(self.likelihood, Binary) else MAX_SEARCHED_VALUES
 
     def _some(self, n_rows: int) -> Self:
         """Return at most this many rows."""
         if self.weight.size <= n_rows:
             return self
         return self.on(evenly_spaced(np.arange(self.weight.size), n_rows))
+
+    def parts(self) -> Sequence[Index]:
+        """Return the parts without each of which a kernel or a reference is fitted again."""
+        targets = np.unique(np.stack(self.targets), axis=1, return_inverse=True)[1].astype(float)
+        return balanced_folds(as_dense(self.X), targets, _N_PARTS)
 
     def problems(self, design: Design) -> list[Problem]:
         """Return the problem of each output on the columns of a design."""

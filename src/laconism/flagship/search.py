@@ -27,7 +27,7 @@ _MIN_GAIN_NATS_PER_ROW = 1e-4
 # The weight of the evidence in the score, beside the left-out log density.
 _EVIDENCE_WEIGHT = 0.5
 # Accuracy of modes that are only compared.
-_MODE_TOLERANCE_NATS = 1e-3
+MODE_TOLERANCE_NATS = 1e-3
 
 
 class FittedMode(NamedTuple):
@@ -73,8 +73,15 @@ class HyperparameterSearch(ScoreGrid):
 
     def with_feature_weights(self, theta: Array) -> Self:
         """Return the search with other feature weights, which starts at the last latents."""
+        return self._anew(theta=theta)
+
+    def with_likelihood(self, likelihood: Likelihood) -> Self:
+        """Return the search under another distribution of the targets, from the last latents."""
+        return self._anew(rows=replace(self.rows, likelihood=likelihood))
+
+    def _anew(self, **changes: Any) -> Self:
         return replace(
-            self, theta=theta, start=self._last_latents(), _problems={}, _products={}, _fitted={}
+            self, **changes, start=self._last_latents(), _problems={}, _products={}, _fitted={}
         )
 
     @property
@@ -125,7 +132,7 @@ class HyperparameterSearch(ScoreGrid):
         self, problem: Problem, width: int, precision: float, near: Any, latent: Array | None
     ) -> FittedMode:
         fit = partial(fit_shared, products=self._products[width], moments=self.features.moments)
-        mode = fit(problem, precision, near, _MODE_TOLERANCE_NATS, latent)
+        mode = fit(problem, precision, near, MODE_TOLERANCE_NATS, latent)
         left_out = leave_one_out(mode)
         evidence = _EVIDENCE_WEIGHT * mode.objective if is_on("half_evidence") else 0.0
         density = mode.likelihood.predictive(problem.y, *left_out)

@@ -11,8 +11,8 @@ import numpy as np
 
 from .._protocols import Array
 from ..judging.ablate import is_on
-from ..judging.calibrate import fit_coupling, fit_scale_and_shift
-from ..likelihoods import Binary
+from ..judging.calibrate import fit_coupling, fit_scale_and_shift, fit_student_noise
+from ..likelihoods import Binary, Student
 from ..model.multiclass import answers, couple, log_proba_of
 from ..model.tasks import NOISES, FitData
 from ..posterior import GaussianPosterior
@@ -125,8 +125,16 @@ class ValueProjection:
     n_calibrated = 1  # the noise, which was fitted to all rows
 
     def calibrate(self, reference: Reference, problem: Problem) -> Reference:
-        """Return the reference as it is: the evidence has calibrated its noise."""
-        return reference
+        """Return the reference with the noise that fits left-out rows best.
+
+        Gaussian noise is calibrated by the evidence. The residuals of Student's noise are too small.
+        """
+        if not isinstance(reference.likelihood, Student) or not reference.likelihood.estimate:
+            return reference
+        noise = fit_student_noise(
+            problem.y, reference.left_out_m, reference.left_out_v, problem.weight, reference.likelihood
+        )
+        return replace(reference, likelihood=noise)
 
     def couple(self, references: Sequence[Reference], targets: Sequence[Array], weight: Array) -> float:
         """Return zero: there is one output."""

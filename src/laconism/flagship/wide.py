@@ -8,7 +8,7 @@ from .._protocols import Array
 from ..judging.ablate import is_on
 from ..judging.folds import N_FOLDS
 from ..likelihoods import Binary, Likelihood
-from .rows import MAX_SEARCH_ROWS
+from .rows import MAX_SEARCHED_LABELS
 
 # With more rows per feature than this a dense reference determines all weights well.
 _MAX_ROWS_PER_FEATURE = 4
@@ -29,7 +29,7 @@ def is_wide(n_rows: int, n_features: int) -> bool:
 
 def can_refit_folds(n_rows: int, n_features: int) -> bool:
     """Whether data are wide, and small enough to refit without each fold."""
-    small = n_rows <= MAX_SEARCH_ROWS and n_rows * n_features <= MAX_ENTRIES
+    small = n_rows <= MAX_SEARCHED_LABELS and n_rows * n_features <= MAX_ENTRIES
     return is_wide(n_rows, n_features) and small
 
 
