@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -100,12 +100,12 @@ class PathBuilder:
         """
         columns = self._columns(max_columns)
         sizes = path_sizes(len(columns) - 1)
-        path = self._project([columns[size] for size in sizes])
+        path = self.project([columns[size] for size in sizes])
         return replace(path, complete=len(columns) <= max_columns)
 
     def _columns(self, max_columns: int) -> list[Index]:
         """Return the columns of every size, chosen among all or among those of a sparse reference."""
-        priors = prior_penalties(self.references, self.fitted.built.basis)
+        priors = self.priors()
         if priors:
             return self._kernels(priors, max_columns)
         design, penalty = self.fitted.built.design.share(), self.loss.penalty
@@ -141,11 +141,20 @@ class PathBuilder:
             min_columns=_MIN_FORWARD_COLUMNS,
         )
 
-    def _project(self, columns: list[Index]) -> Path:
+    @property
+    def basis(self) -> Any:
+        """The columns to choose from."""
+        return self.fitted.built.basis
+
+    def priors(self) -> list[PriorPenalty]:
+        """Return the penalty of each output under its prior, if there are any."""
+        return prior_penalties(self.references, self.basis)
+
+    def project(self, columns: list[Index]) -> Path:
         """Return the path of the models on these sets of columns, with their losses."""
         used = np.unique(np.concatenate(columns))
         Phi = self.fitted.built.design.keep(used).matvec(np.eye(used.size))
-        penalties: Sequence[Penalty | None] = prior_penalties(self.references, self.fitted.built.basis)
+        penalties: Sequence[Penalty | None] = self.priors()
         penalties = penalties or [self.loss.penalty] * len(self.references)
         projections = [
             Projection.of(

@@ -10,7 +10,7 @@ from .._component import is_count, is_name, is_positive
 from ..model.predictions import BinaryPredictions, GaussianPredictions
 from ..model.tasks import FitData, Labels, Values
 from .fit import fit_laconic
-from .many_rows import sample_if_many
+from .many_rows import MAX_STUDENT_ROWS, sample_if_many
 from .partitioned import AllRows
 from .path_model import PathModel
 from .settings import Settings
@@ -27,6 +27,7 @@ class LaconicModel(PathModel):
     tolerance: Any
     weigh_features: bool
     max_kernels: int | None
+    centres: str
     _no_precomputed = "kernel='precomputed' has no reference to project; pass the kernel itself."
 
     def _own_rules(self) -> dict[str, tuple[bool, str]]:
@@ -37,6 +38,7 @@ class LaconicModel(PathModel):
                 "a positive number of nats or 'auto'",
             ),
             "max_kernels": (most is None or is_count(most), "None or a positive whole number"),
+            "centres": (self.centres in ("rows", "free"), "'rows' or 'free'"),
         }
 
     def _fit_rows(self, data: FitData) -> None:
@@ -51,7 +53,7 @@ def fit_laconic_partitions(model: Any, data: FitData, everything: PartitionedRow
     """
     began, settings = time.perf_counter(), Settings.of(model)
     rows = None if everything is None else AllRows(everything, data)
-    if rows is not None:  # noise with heavy tails is not determined by sums
+    if data.weight.size > MAX_STUDENT_ROWS or rows is not None:
         settings = replace(settings, any_noise=False)
     model._publish_fit(fit_laconic(settings, data, fit_sparse, rows), began)
 
@@ -87,6 +89,10 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
     max_kernels : int or None, default=None
         Largest number of kernels, or of features for each output. ``None`` is as many as the tolerance
         asks for.
+    centres : {"rows", "free"}, default="rows"
+        Whether kernels stay on training rows. ``"free"`` moves the centres of models of up to 64 kernels
+        down the gradient of the loss, so that about half as many lose as little; the fit takes longer.
+        ``relevance_`` then has the rows on which they started. Additive kernels stay on rows.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
     fit_intercept : bool, default=True
@@ -157,6 +163,7 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
         tolerance: Any = "auto",
         weigh_features: bool = True,
         max_kernels: int | None = None,
+        centres: str = "rows",
         likelihood: Any = "probit",
         fit_intercept: bool = True,
         max_rank: int = 1000,
@@ -169,6 +176,7 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
         self.tolerance = tolerance
         self.weigh_features = weigh_features
         self.max_kernels = max_kernels
+        self.centres = centres
         self.likelihood = likelihood
         self.fit_intercept = fit_intercept
         self.max_rank = max_rank
@@ -202,10 +210,12 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
         As in :class:`LaconicClassifier`. With Gaussian noise they maximise the evidence.
     max_kernels : int or None, default=None
         As in :class:`LaconicClassifier`.
+    centres : {"rows", "free"}, default="rows"
+        As in :class:`LaconicClassifier`.
     likelihood : {"auto", "gaussian", "student"} or Noise, default="auto"
         Distribution of the noise. ``"student"`` has heavy tails, for data with outliers:
         :class:`~laconism.likelihoods.Student`. ``"auto"`` is Gaussian; if the left-out residuals have
-        heavy tails, Student's noise is the last candidate (up to 20,000 rows). With ``"gaussian"``
+        heavy tails, Student's noise is the last candidate (up to 5,000 rows). With ``"gaussian"``
         ``status_`` recommends ``"student"`` if there are outliers.
         ``Gaussian(noise=0.1, estimate=False)`` of :mod:`laconism.likelihoods` fixes the noise variance.
     fit_intercept : bool, default=True
@@ -247,6 +257,7 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
         tolerance: Any = "auto",
         weigh_features: bool = True,
         max_kernels: int | None = None,
+        centres: str = "rows",
         likelihood: Any = "auto",
         fit_intercept: bool = True,
         max_rank: int = 1000,
@@ -258,6 +269,7 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
         self.tolerance = tolerance
         self.weigh_features = weigh_features
         self.max_kernels = max_kernels
+        self.centres = centres
         self.likelihood = likelihood
         self.fit_intercept = fit_intercept
         self.max_rank = max_rank

@@ -10,6 +10,7 @@ from ..judging.compare import choose
 from .build_path import build_paths
 from .candidate import Fits
 from .candidates import candidates_for
+from .free_centres import can_move, with_free_centres
 from .heavy_tails import has_heavy_tails
 from .kernel_candidates import fit_on_all_rows
 from .rows import TrainingRows
@@ -71,4 +72,10 @@ def fit_laconic(
     kernels = settings.tolerance is None and not winner.fitted.on_features and is_on("kernel_price")
     price = KERNEL_PRICE_NATS_PER_ROW if kernels else 0.0
     paths = build_paths(winner, coupling, tolerance, settings.max_columns, settings.n_jobs)
+    if settings.free_centres and not winner.fitted.on_features:
+        step = paths[0].select(tolerance, price)
+        if can_move(winner):
+            winner, paths = with_free_centres(winner, paths, step, coupling, tolerance)
+        else:
+            note += " Kernels of this kind stay on training rows."
     return Published(winner, trials, paths, tolerance, price, coupling, kept, note)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..judging.ablate import is_on
+from ..likelihoods import Student
 from .candidate import Candidate, Fits, FittedCandidate
 from .kernel_family import KernelFamily, ReferenceFeatures
 from .references import FittedReferences, fit_references
 from .score_grid import FIRST_POINT, RESTART_WIDTHS, GridPoint
-from .search import HyperparameterSearch
+from .search import MODE_TOLERANCE_NATS, HyperparameterSearch
 
 if TYPE_CHECKING:
     from .._protocols import Array
@@ -112,7 +113,11 @@ def fit_on_all_rows(
     choice = choice._replace(latents=[None] * len(rows.targets))
     settings = fits.settings
     if everything is None:
-        fitted = fit_references(choice, rows, max_rank=settings.max_rank, n_jobs=settings.n_jobs)
+        # Noise with heavy tails has no formula for the mode, and each step of its search sums over rows.
+        gain = MODE_TOLERANCE_NATS if isinstance(rows.likelihood, Student) else None
+        fitted = fit_references(
+            choice, rows, max_rank=settings.max_rank, n_jobs=settings.n_jobs, gain=gain
+        )
     else:
         fitted = everything.fit(choice, replace(fits, rows=rows))
     return FittedCandidate.of(winner.candidate, fitted, fitted.built.basis.n_columns)

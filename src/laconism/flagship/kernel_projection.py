@@ -62,14 +62,19 @@ def choose_kernels(
     :math:`\tfrac12(C^Tw - u)^TH(C^Tw - u)` with the posterior precision :math:`H` of the dense model.
     ``dense`` has its features at the rows, ``weights`` one column of weights for each output.
     """
+    root = prior_root(dense, r, precision, intercept=intercept)
+    T, t = root @ coordinates.T, root @ weights
+    nothing = np.zeros(T.shape[1])
+    return choose_compressed(T, t, nothing, nothing[:, None], ROUNDING, max_columns, enough, min_columns)
+
+
+def prior_root(dense: Array, r: Array, precision: float, *, intercept: bool) -> Array:
+    """Return a root of the posterior precision of the dense model, given its features at the rows."""
     half = np.sqrt(r)
     root = half[:, None] * dense
     if intercept:
         root = root - np.outer(half, (r @ dense) / r.sum())
-    root = upper_root(np.vstack([root, np.sqrt(precision) * np.eye(dense.shape[1])]))
-    T, t = root @ coordinates.T, root @ weights
-    nothing = np.zeros(T.shape[1])
-    return choose_compressed(T, t, nothing, nothing[:, None], ROUNDING, max_columns, enough, min_columns)
+    return upper_root(np.vstack([root, np.sqrt(precision) * np.eye(dense.shape[1])]))
 
 
 def prior_penalties(references: Sequence[Reference], basis: Any) -> list[PriorPenalty]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 # Of more than twice as many rows, this many are sampled: for the candidates, the inducing rows, the
 # calibration and the projection.
 SAMPLE_ROWS = 10_000
+# Student's noise is a candidate up to this many rows. Its search sums over all rows at every step.
+MAX_STUDENT_ROWS = 5_000
 
 
 def sample_if_many(model: Any, data: FitData) -> tuple[FitData, PartitionedRows | None]:

@@ -29,6 +29,7 @@ class Settings:
     any_noise: bool = False  # whether the fit chooses the noise
     fit_intercept: bool = True
     max_rank: int = 1000
+    free_centres: bool = False
     n_jobs: int | None = None
 
     @classmethod
@@ -47,6 +48,7 @@ class Settings:
             any_noise=is_name(estimator.likelihood, "auto"),
             fit_intercept=estimator.fit_intercept,
             max_rank=int(estimator.max_rank),
+            free_centres=estimator.centres == "free",
             n_jobs=estimator.n_jobs,
         )
 

@@ -113,11 +113,18 @@ class Stationary(Kernel):
         return gradient if unit == 1.0 else gradient * unit * unit
 
     def slopes(self, X: Any, C: Any, w: Array) -> Array:
-        """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row of ``X``, of shape (n, p)."""
+        """Return the gradient of ``sum_j w_j K(x, c_j)`` at every row of ``X``, of shape (n, p).
+
+        ``w`` may have weights of its own for every row of ``X``, as a matrix.
+        """
         S = self.profile_slope(squared_distances(X, C)) * w
         A, B, unit = centred(*as_pair(X, C))
         gradients: Array = 2 * unit * (S.sum(axis=1)[:, None] * A - S @ B)
         return gradients
+
+    def feature_slopes(self, X: Any) -> Array:
+        """Return the derivatives of the features that distances are computed in, at every row."""
+        return np.ones(X.shape)
 
 
 class DotProduct(Kernel):

@@ -76,6 +76,14 @@ class Scaled(Kernel):
         scaled = scale_pair(*self._moved(X, C), self.scales)
         return np.asarray(np.sqrt(self.scales) * inner.slopes(*scaled, w))
 
+    def feature_slopes(self, X: Any) -> Array:
+        """Return the derivatives of the transformed features in the features, at every row."""
+        A = as_float(X)
+        if self.spread is None:
+            return np.ones_like(A)
+        A = A if self.origin is None else A - np.asarray(self.origin, dtype=A.dtype)
+        return np.asarray(1 / np.hypot(A, np.asarray(self.spread, dtype=A.dtype)))
+
     def __call__(self, X: Any, C: Any) -> Array:
         """Return the inner kernel at the scaled features."""
         return self.kernel(*scale_pair(*self._moved(X, C), self.scales))

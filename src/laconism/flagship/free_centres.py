@@ -1,0 +1,149 @@
+"""Free centres: the kernels of small models leave the training rows, down the gradient of the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.optimize import minimize
+
+from .._protocols import Array, Index
+from ..basis import KernelBasis
+from ..design import DenseDesign
+from ..kernels import Scaled, Stationary
+from ..linalg import as_dense, steadied
+from .build_path import PathBuilder
+from .kernel_projection import prior_root
+from .path import Path, evaluation_rows
+from .prior_variance import with_prior_variance
+from .wide import FEW_COLUMNS
+
+if TYPE_CHECKING:
+    from .candidate import FittedCandidate
+
+# Sizes grow by this fraction, as each of them is a search.
+_SIZE_STEP_FRACTION = 0.2
+# The largest number of iterations of a search.
+_MAX_ITERATIONS = 100
+# The loss is evaluated at this many rows at the most.
+_MAX_ROWS = 1_000
+# Part of the diagonal of the products of kernels that is added to it.
+_JITTER = 1e-10
+
+
+@dataclass(frozen=True)
+class CentreLoss:
+    r"""The loss of a projection onto kernels at some centres, with the weights that are best there.
+
+    It is :math:`\tfrac12|A\,k(Q, C)\,w - t|^2` for centres :math:`C` and points :math:`Q`: the training
+    rows, or the inducing rows of a Gaussian process under its prior. Since the weights minimise it, its
+    gradient in the centres is that at fixed weights.
+    """
+
+    kernel: Any
+    points: Array  # Q
+    root: Array  # A
+    targets: Array  # t, one column for each output
+    unit: Array  # of each feature
+
+    @classmethod
+    def of(cls, builder: PathBuilder) -> Self:
+        """Return the loss of replacing some references."""
+        fitted, r = builder.fitted, np.mean(builder.loss.seen, axis=0)
+        X, kernel = as_dense(fitted.rows.X).astype(float), builder.basis.kernel
+        unit = np.sqrt(fitted.rows.share @ (X - fitted.rows.share @ X) ** 2)
+        unit = np.where(unit > 0, unit, 1.0)
+        priors, intercept = builder.priors(), builder.dense.intercept
+        if priors:
+            dense = builder.dense.design.matvec(np.eye(builder.dense.design.shape[1]))
+            precision = float(np.mean([each.precision for each in priors]))
+            root = prior_root(dense, r, precision, intercept=intercept)
+            features: Any = builder.references[0].feature_map
+            targets = root @ np.column_stack([each.weights for each in priors])
+            root = features.triangle.solve_transposed(root.T).T
+            return cls(kernel, as_dense(features.rows).astype(float), root, targets, unit)
+        rows = evaluation_rows(builder.references[0].m, _MAX_ROWS)
+        half = np.sqrt(r[rows])
+        root = np.diag(half)
+        if intercept:
+            root -= np.outer(half, r[rows] / r[rows].sum())
+        targets = root @ np.column_stack([each.m[rows] for each in builder.references])
+        return cls(kernel, X[rows], root, targets, unit)
+
+    def at(self, centres: Array) -> tuple[float, Array]:
+        """Return the loss and its gradient in the centres."""
+        T = self.root @ np.asarray(self.kernel(self.points, centres), dtype=np.float64)
+        unit, factor = steadied(T.T @ T, _JITTER)
+        w = unit[:, None] * factor.solve(unit[:, None] * (T.T @ self.targets))
+        missed = T @ w - self.targets
+        slopes = self.kernel.slopes(centres, self.points, w @ missed.T @ self.root)
+        return 0.5 * float((missed**2).sum()), slopes * self.kernel.feature_slopes(centres)
+
+    def moved(self, centres: Array) -> Array:
+        """Return centres near these with a lower loss."""
+        whole = max(0.5 * float((self.targets**2).sum()), np.finfo(float).tiny)
+
+        def loss(flat: Array) -> tuple[float, Array]:
+            value, slope = self.at(flat.reshape(centres.shape) * self.unit)
+            return value / whole, (slope * self.unit).ravel() / whole
+
+        first, options = (centres / self.unit).ravel(), {"maxiter": _MAX_ITERATIONS, "ftol": 1e-12}
+        found: Any = minimize(  # type: ignore[call-overload]
+            loss, first, jac=True, method="L-BFGS-B", options=options
+        )
+        return np.asarray(found.x.reshape(centres.shape) * self.unit)
+
+
+def can_move(winner: FittedCandidate) -> bool:
+    """Whether the kernels of a candidate have slopes in their centres."""
+    kernel = getattr(winner.fitted.built.basis, "kernel", None)
+    return isinstance(kernel.kernel if isinstance(kernel, Scaled) else kernel, Stationary)
+
+
+def with_free_centres(
+    winner: FittedCandidate, paths: Sequence[Path], step: int, coupling: float, tolerance: float
+) -> tuple[FittedCandidate, list[Path]]:
+    """Return candidate and path with small models whose centres are free.
+
+    Those of up to the size of a step have centres that started on the rows of the model of the same
+    size. Larger models keep their rows.
+    """
+    (path,), fitted = paths, winner.fitted
+    builder = PathBuilder.of(fitted, range(len(fitted.references)), coupling, tolerance)
+    loss, built = CentreLoss.of(builder), fitted.built
+    basis: Any = built.basis
+    small = [path.columns[path.largest_within(k)] for k in _sizes(path.columns[step].size)]
+    large = [index for index in path.columns if index.size > small[-1].size]
+    used = np.unique(np.concatenate([*large, small[-1]]))
+    moved = [loss.moved(as_dense(basis.centres[index]).astype(float)) for index in small if index.size]
+    source = np.concatenate([basis.source[used], *(basis.source[index] for index in small)])
+    centres = np.vstack([as_dense(basis.centres[used]), *moved])
+    wider = KernelBasis(basis.kernel, centres, source.astype(np.intp))
+    K = np.asarray(wider.columns(fitted.rows.X)[:, used.size :], dtype=np.float64)
+    centre = fitted.rows.share @ K if builder.dense.intercept else np.zeros(K.shape[1])
+    Phi = np.hstack([built.design.keep(used).matvec(np.eye(used.size)), K - centre])
+    built = built._replace(
+        design=DenseDesign(Phi),
+        basis=wider,
+        centre=np.append(built.centre[used], centre),
+        pivots=None,
+    )
+    fitted = replace(fitted, built=built)
+    ends = used.size + np.cumsum([0, *(index.size for index in small)])
+    columns: list[Index] = [np.arange(*pair) for pair in pairwise(ends)]
+    columns += [np.searchsorted(used, index) for index in large]
+    free = replace(builder, fitted=fitted).project(columns)
+    free = with_prior_variance(replace(free, complete=path.complete), fitted)
+    return replace(winner, fitted=fitted), [free]
+
+
+def _sizes(largest: int) -> list[int]:
+    """Return the sizes of models with free centres, from none to the largest."""
+    sizes = [0]
+    while sizes[-1] < min(largest, FEW_COLUMNS):
+        sizes.append(max(sizes[-1] + 1, int((1 + _SIZE_STEP_FRACTION) * sizes[-1])))
+    sizes[-1] = min(largest, FEW_COLUMNS)
+    return sizes
