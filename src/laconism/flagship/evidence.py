@@ -25,10 +25,6 @@ _MAX_ITERATIONS = 60
 _RELATIVE_GAIN = 1e-5
 # Logarithms are rounded to this fraction of a power of two, so that rounding errors do not move them.
 _LOG2_RESOLUTION = 0.25
-# Step of the differences that give curvatures in the logarithms of parameters.
-_DIFFERENCE_STEP = 1e-3
-# Least curvature: that of a prior with deviation 1.5.
-_MIN_CURVATURE = 0.44
 
 
 def maximise(
@@ -69,7 +65,7 @@ class EvidenceSearch:
     matrix: Callable[[Array], Array]  # the kernel matrix of some parameters
     loss: Callable[[Array], tuple[float, Array]]  # minus the log of what is maximised, and its gradient
 
-    def optimism(self, at: Array) -> Array:
+    def optimism(self, at: Array, step: float = 1e-3, min_curvature: float = 0.44) -> Array:
         r"""Return what the left-out log density of each row loses if the search does not see the row.
 
         The evidence is that of the other rows plus the left-out log density :math:`\ell_i` of the row.
@@ -77,15 +73,18 @@ class EvidenceSearch:
         :math:`g_i` is the gradient of :math:`\ell_i` and :math:`A` the Hessian of the loss, and
         :math:`\ell_i` is lower by :math:`g_i^TA^{-1}g_i` (the infinitesimal jackknife). The sum over
         rows is Takeuchi's price of the parameters, and about one nat each if the model is right.
+
+        Gradients in the logarithms of the parameters are differences with this ``step``. The least
+        curvature is that of a prior with a deviation of 1.5.
         """
         base, slope = self.evidence.left_out(self.matrix(at)), self.loss(at)[1]
         g, A = np.empty((base.size, at.size)), np.empty((at.size, at.size))
         for j in range(at.size):
-            moved = at + _DIFFERENCE_STEP * (np.arange(at.size) == j)
-            g[:, j] = (self.evidence.left_out(self.matrix(moved)) - base) / _DIFFERENCE_STEP
-            A[j] = (self.loss(moved)[1] - slope) / _DIFFERENCE_STEP
+            moved = at + step * (np.arange(at.size) == j)
+            g[:, j] = (self.evidence.left_out(self.matrix(moved)) - base) / step
+            A[j] = (self.loss(moved)[1] - slope) / step
         values, vectors = symmetric_eigen((A + A.T) / 2)
-        return np.asarray((g @ vectors) ** 2 @ (1 / np.maximum(values, _MIN_CURVATURE)))
+        return np.asarray((g @ vectors) ** 2 @ (1 / np.maximum(values, min_curvature)))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._protocols import Array, Index
-from ..judging.left_out import cross_validated
+from ..judging.folds import latents_without_parts
 from ..likelihoods import Binary
 from .ard import evidence_feature_weights
 from .evidence import evidence_of
@@ -72,4 +72,4 @@ def cross_fitted(
         modes = without(stay).modes(best)
         return [(mode.left_out[0][out], mode.left_out[1][out]) for mode in modes]
 
-    return cross_validated(rows.parts(), rows.weight.size, predict_without, (len(rows.targets), 2))
+    return latents_without_parts(rows.X, rows.targets, predict_without)

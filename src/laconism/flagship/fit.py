@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from ..judging.ablate import is_on
 from ..judging.compare import choose
-from .build_path import build_paths
 from .candidate import Fits
 from .candidates import candidates_for
-from .free_centres import can_move, with_free_centres
+from .free_centres import build_all_paths
 from .heavy_tails import has_heavy_tails
 from .kernel_candidates import fit_on_all_rows
 from .rows import TrainingRows
@@ -71,11 +70,6 @@ def fit_laconic(
     tolerance = settings.tolerance or TOLERANCE_NATS_PER_ROW
     kernels = settings.tolerance is None and not winner.fitted.on_features and is_on("kernel_price")
     price = KERNEL_PRICE_NATS_PER_ROW if kernels else 0.0
-    paths = build_paths(winner, coupling, tolerance, settings.max_columns, settings.n_jobs)
-    if settings.free_centres and not winner.fitted.on_features:
-        step = paths[0].select(tolerance, price)
-        if can_move(winner):
-            winner, paths = with_free_centres(winner, paths, step, coupling, tolerance)
-        else:
-            note += " Kernels of this kind stay on training rows."
+    winner, paths, stay = build_all_paths(winner, coupling, tolerance, price, settings)
+    note += stay
     return Published(winner, trials, paths, tolerance, price, coupling, kept, note)

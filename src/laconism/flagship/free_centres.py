@@ -11,27 +11,17 @@ import numpy as np
 from scipy.optimize import minimize
 
 from .._protocols import Array, Index
-from ..basis import KernelBasis
 from ..design import DenseDesign
 from ..kernels import Scaled, Stationary
 from ..linalg import as_dense, steadied
-from .build_path import PathBuilder
+from .build_path import PathBuilder, build_paths
 from .kernel_projection import prior_root
 from .path import Path, evaluation_rows
 from .prior_variance import with_prior_variance
-from .wide import FEW_COLUMNS
 
 if TYPE_CHECKING:
     from .candidate import FittedCandidate
-
-# Sizes grow by this fraction, as each of them is a search.
-_SIZE_STEP_FRACTION = 0.2
-# The largest number of iterations of a search.
-_MAX_ITERATIONS = 100
-# The loss is evaluated at this many rows at the most.
-_MAX_ROWS = 1_000
-# Part of the diagonal of the products of kernels that is added to it.
-_JITTER = 1e-10
+    from .settings import Settings
 
 
 @dataclass(frozen=True)
@@ -50,8 +40,8 @@ class CentreLoss:
     unit: Array  # of each feature
 
     @classmethod
-    def of(cls, builder: PathBuilder) -> Self:
-        """Return the loss of replacing some references."""
+    def of(cls, builder: PathBuilder, max_rows: int = 1_000) -> Self:
+        """Return the loss of replacing some references, at this many rows at the most."""
         fitted, r = builder.fitted, np.mean(builder.loss.seen, axis=0)
         X, kernel = as_dense(fitted.rows.X).astype(float), builder.basis.kernel
         unit = np.sqrt(fitted.rows.share @ (X - fitted.rows.share @ X) ** 2)
@@ -65,7 +55,7 @@ class CentreLoss:
             targets = root @ np.column_stack([each.weights for each in priors])
             root = features.triangle.solve_transposed(root.T).T
             return cls(kernel, as_dense(features.rows).astype(float), root, targets, unit)
-        rows = evaluation_rows(builder.references[0].m, _MAX_ROWS)
+        rows = evaluation_rows(builder.references[0].m, max_rows)
         half = np.sqrt(r[rows])
         root = np.diag(half)
         if intercept:
@@ -73,16 +63,16 @@ class CentreLoss:
         targets = root @ np.column_stack([each.m[rows] for each in builder.references])
         return cls(kernel, X[rows], root, targets, unit)
 
-    def at(self, centres: Array) -> tuple[float, Array]:
+    def at(self, centres: Array, jitter: float = 1e-10) -> tuple[float, Array]:
         """Return the loss and its gradient in the centres."""
         T = self.root @ np.asarray(self.kernel(self.points, centres), dtype=np.float64)
-        unit, factor = steadied(T.T @ T, _JITTER)
+        unit, factor = steadied(T.T @ T, jitter)
         w = unit[:, None] * factor.solve(unit[:, None] * (T.T @ self.targets))
         missed = T @ w - self.targets
         slopes = self.kernel.slopes(centres, self.points, w @ missed.T @ self.root)
         return 0.5 * float((missed**2).sum()), slopes * self.kernel.feature_slopes(centres)
 
-    def moved(self, centres: Array) -> Array:
+    def moved(self, centres: Array, max_iter: int = 100) -> Array:
         """Return centres near these with a lower loss."""
         whole = max(0.5 * float((self.targets**2).sum()), np.finfo(float).tiny)
 
@@ -90,11 +80,24 @@ class CentreLoss:
             value, slope = self.at(flat.reshape(centres.shape) * self.unit)
             return value / whole, (slope * self.unit).ravel() / whole
 
-        first, options = (centres / self.unit).ravel(), {"maxiter": _MAX_ITERATIONS, "ftol": 1e-12}
+        first, options = (centres / self.unit).ravel(), {"maxiter": max_iter, "ftol": 1e-12}
         found: Any = minimize(  # type: ignore[call-overload]
             loss, first, jac=True, method="L-BFGS-B", options=options
         )
         return np.asarray(found.x.reshape(centres.shape) * self.unit)
+
+
+def build_all_paths(
+    winner: FittedCandidate, coupling: float, tolerance: float, price: float, settings: Settings
+) -> tuple[FittedCandidate, list[Path], str]:
+    """Return the winner and its paths, with free centres if these are asked for, and a note."""
+    paths = build_paths(winner, coupling, tolerance, settings.max_columns, settings.n_jobs)
+    if not settings.free_centres or winner.fitted.on_features:
+        return winner, paths, ""
+    if not can_move(winner):
+        return winner, paths, " Kernels of this kind stay on training rows."
+    step = paths[0].select(tolerance, price)
+    return *with_free_centres(winner, paths, step, coupling, tolerance), ""
 
 
 def can_move(winner: FittedCandidate) -> bool:
@@ -121,7 +124,7 @@ def with_free_centres(
     moved = [loss.moved(as_dense(basis.centres[index]).astype(float)) for index in small if index.size]
     source = np.concatenate([basis.source[used], *(basis.source[index] for index in small)])
     centres = np.vstack([as_dense(basis.centres[used]), *moved])
-    wider = KernelBasis(basis.kernel, centres, source.astype(np.intp))
+    wider = replace(basis, centres=centres, source=source, rows=None)
     K = np.asarray(wider.columns(fitted.rows.X)[:, used.size :], dtype=np.float64)
     centre = fitted.rows.share @ K if builder.dense.intercept else np.zeros(K.shape[1])
     Phi = np.hstack([built.design.keep(used).matvec(np.eye(used.size)), K - centre])
@@ -140,10 +143,7 @@ def with_free_centres(
     return replace(winner, fitted=fitted), [free]
 
 
-def _sizes(largest: int) -> list[int]:
-    """Return the sizes of models with free centres, from none to the largest."""
-    sizes = [0]
-    while sizes[-1] < min(largest, FEW_COLUMNS):
-        sizes.append(max(sizes[-1] + 1, int((1 + _SIZE_STEP_FRACTION) * sizes[-1])))
-    sizes[-1] = min(largest, FEW_COLUMNS)
-    return sizes
+def _sizes(largest: int, most: int = 64, count: int = 16) -> list[int]:
+    """Return sizes of models with free centres, from none to the largest, each a search."""
+    sizes = np.geomspace(1, max(min(largest, most), 1), count).round()
+    return [0, *np.unique(sizes).astype(int).tolist()]

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .._protocols import Array, Index
-from ..judging.left_out import cross_validated
 from ..likelihoods import Binary, Gaussian, Student
 from .candidate import Fits, FittedCandidate
 from .kernel_candidates import references_at
-from .reference import Latent
-from .references import fit_references
 from .rules import FAMILY_RULE, NOISE_FLOOR_FRACTION
 from .search import MODE_TOLERANCE_NATS
-
-if TYPE_CHECKING:
-    from .search import Choice
 
 
 @dataclass(frozen=True)
@@ -42,33 +35,11 @@ class HeavyTails:
         search = champion.search.with_likelihood(noise)
         point = search.coordinate_ascent(champion.point)
         fitted = references_at(under, search, point)
-        fitted = fitted.with_left_out(cross_fitted_references(under, fitted.choice))
+        # The leave-one-out formula keeps the precisions of the other rows, which depend on the row.
+        fitted = fitted.left_out_by_parts(max_rank=fits.settings.max_rank, gain=MODE_TOLERANCE_NATS)
         return FittedCandidate.of(
             champion.candidate, fitted, champion.size, 1, champion.optimism, search=search, point=point
         )
-
-
-def cross_fitted_references(fits: Fits, choice: Choice) -> Array:
-    """Return left-out latents, mean and variance of each output, of references without each part.
-
-    With Student's noise the leave-one-out formula is too optimistic: it keeps the precisions of the
-    other rows, which depend on the row.
-    """
-    rows, latents = fits.rows, choice.latents
-
-    def predict_without(stay: Index, out: Index) -> list[Latent]:
-        start = choice._replace(latents=[None if f is None else f[stay] for f in latents])
-        part = fit_references(
-            start,
-            rows.on(stay),
-            max_rank=fits.settings.max_rank,
-            n_jobs=None,
-            gain=MODE_TOLERANCE_NATS,
-        )
-        return [reference.latent(rows.X[out]) for reference in part.references]
-
-    shape = (len(rows.targets), 2)
-    return cross_validated(rows.parts(), rows.weight.size, predict_without, shape)
 
 
 def has_heavy_tails(champion: FittedCandidate) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # calibration and the projection.
 SAMPLE_ROWS = 10_000
 # Student's noise is a candidate up to this many rows. Its search sums over all rows at every step.
-MAX_STUDENT_ROWS = 5_000
+MAX_STUDENT_ROWS = SAMPLE_ROWS // 2
 
 
 def sample_if_many(model: Any, data: FitData) -> tuple[FitData, PartitionedRows | None]:

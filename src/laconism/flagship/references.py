@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from joblib import Parallel, delayed
 
-from .._protocols import Array
+from .._protocols import Array, Index
 from ..design import Built, DenseDesign, build_design
+from ..judging.folds import latents_without_parts
 from ..laplace.shared_precision import fit_shared
 from ..linalg import as_dense
 from ..solvers import Problem
-from .reference import Reference
+from .reference import Latent, Reference
 from .reference_features import FeatureMap, KernelMap
 from .wide import MAX_ENTRIES
 
@@ -49,6 +50,17 @@ class FittedReferences:
             for reference, (m, v) in zip(self.references, latents, strict=True)
         ]
         return replace(self, references=references)
+
+    def left_out_by_parts(self, *, max_rank: int, gain: float) -> Self:
+        """Return the references with left-out latents of fits without each part of the rows."""
+        rows, latents = self.rows, self.choice.latents
+
+        def predict_without(stay: Index, out: Index) -> list[Latent]:
+            start = self.choice._replace(latents=[None if f is None else f[stay] for f in latents])
+            part = fit_references(start, rows.on(stay), max_rank=max_rank, n_jobs=None, gain=gain)
+            return [reference.latent(rows.X[out]) for reference in part.references]
+
+        return self.with_left_out(latents_without_parts(rows.X, rows.targets, predict_without))
 
     def left_out_log_density(self) -> Array:
         """Return the log density of each row's targets, or class, predicted without the row."""

@@ -12,10 +12,8 @@ from .._protocols import Array, Design, Index
 from ..basis.rows import distinct_rows
 from ..judging.ablate import is_on
 from ..judging.duplicates import merge_duplicates, merge_near_duplicates
-from ..judging.folds import balanced_folds
 from ..judging.rows import canonical_order, evenly_spaced
 from ..likelihoods import Binary, Likelihood
-from ..linalg import as_dense
 from ..priors import Jeffreys
 from ..solvers import Problem
 
@@ -28,8 +26,6 @@ MAX_SEARCHED_VALUES = 1_000
 MAX_SEARCHED_LABELS = 600
 # The winner's hyper-parameters are refined on this many times as many rows.
 _REFINEMENT_FACTOR = 4
-# What has no leave-one-out formula is fitted again without each of as many parts of the rows.
-_N_PARTS = 5
 
 
 @dataclass(frozen=True)
@@ -102,11 +98,6 @@ class TrainingRows:
         if self.weight.size <= n_rows:
             return self
         return self.on(evenly_spaced(np.arange(self.weight.size), n_rows))
-
-    def parts(self) -> Sequence[Index]:
-        """Return the parts without each of which a kernel or a reference is fitted again."""
-        targets = np.unique(np.stack(self.targets), axis=1, return_inverse=True)[1].astype(float)
-        return balanced_folds(as_dense(self.X), targets, _N_PARTS)
 
     def problems(self, design: Design) -> list[Problem]:
         """Return the problem of each output on the columns of a design."""

@@ -11,8 +11,8 @@ import numpy as np
 
 from .._protocols import Array
 from ..judging.ablate import is_on
-from ..judging.calibrate import fit_coupling, fit_scale_and_shift, fit_student_noise
-from ..likelihoods import Binary, Student
+from ..judging.calibrate import fit_coupling, fit_scale_and_shift
+from ..likelihoods import Binary
 from ..model.multiclass import answers, couple, log_proba_of
 from ..model.tasks import NOISES, FitData
 from ..posterior import GaussianPosterior
@@ -129,11 +129,10 @@ class ValueProjection:
 
         Gaussian noise is calibrated by the evidence. The residuals of Student's noise are too small.
         """
-        if not isinstance(reference.likelihood, Student) or not reference.likelihood.estimate:
+        calibrated = getattr(reference.likelihood, "calibrated", None)
+        if calibrated is None:
             return reference
-        noise = fit_student_noise(
-            problem.y, reference.left_out_m, reference.left_out_v, problem.weight, reference.likelihood
-        )
+        noise = calibrated(problem.y, reference.left_out_m, reference.left_out_v, problem.weight)
         return replace(reference, likelihood=noise)
 
     def couple(self, references: Sequence[Reference], targets: Sequence[Array], weight: Array) -> float:

@@ -7,7 +7,6 @@ search in one dimension use :func:`maximum_within`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy.optimize import brentq, minimize
 from scipy.special import softmax
 
 from .._protocols import Array, Index
-from ..likelihoods import Binary, Likelihood, Student
+from ..likelihoods import Binary, Likelihood
 from .row_scores import RowScores
 
 # Prior deviation of the logarithm of a mean scale.
@@ -34,10 +33,6 @@ _LOG_FACTOR_DEVIATION = 1.0
 _RARE_CLASS_SHARE = 0.05
 # Ratio of expected to observed rows of a rare class above which the variance is reduced.
 _MAX_EXPECTED_RATIO = 2.0
-# The largest change of Student's noise.
-_MAX_LOG_NOISE_FACTOR = 5.0
-# The degrees of freedom of Student's noise are between these.
-DEGREES_OF_FREEDOM = (2.5, 100.0)
 # The lower bound of the factor of the variance, as a logarithm.
 _MIN_LOG_VARIANCE_FACTOR = float(np.log(1e-6))
 
@@ -156,24 +151,6 @@ def match_class_frequency(y: Array, m: Array, v: Array, weight: Array, likelihoo
     # Without an intercept even the mode may expect more: then the factor is at its lower bound.
     found = maximum_within(lambda at: count - expected(at), _MIN_LOG_VARIANCE_FACTOR, 0.0)
     return float(np.exp(found))
-
-
-def fit_student_noise(y: Array, m: Array, v: Array, weight: Array, noise: Student) -> Student:
-    """Return Student's noise with the scale and degrees of freedom that fit left-out values best.
-
-    ``m`` and ``v`` are mean and variance of each row's latent as if the row had not been seen.
-    """
-
-    def at(x: Array) -> Student:
-        return replace(noise, noise=noise.noise * float(np.exp(x[0])), df=float(np.exp(x[1])))
-
-    def cost(x: Array) -> float:
-        return -float(weight @ at(x).predictive(y, m, v))
-
-    bounds = [(-_MAX_LOG_NOISE_FACTOR, _MAX_LOG_NOISE_FACTOR), tuple(np.log(DEGREES_OF_FREEDOM))]
-    start = np.clip([0.0, np.log(noise.df)], *np.transpose(bounds))
-    found: Any = minimize(cost, start, method="L-BFGS-B", bounds=bounds)
-    return at(found.x)
 
 
 def press_noise(error: Array, variance: Array, weight: Array, at_least: float) -> float:

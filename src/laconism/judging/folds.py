@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from sklearn.model_selection import (
 )
 
 from .._protocols import Array, Index
+from ..linalg import as_dense
 from .duplicates import duplicate_groups
+from .left_out import cross_validated
 from .rows import row_keys
 from .trials import Data
 
@@ -104,3 +107,18 @@ def balanced_folds(X: Any, y: Array, n_folds: int) -> list[Index]:
     fold = np.empty(count.size, dtype=np.intp)
     fold[np.lexsort(keys)] = np.arange(count.size) % n_folds
     return [np.flatnonzero(fold[sets] == k) for k in range(min(n_folds, count.size))]
+
+
+def latents_without_parts(
+    X: Any,
+    targets: Sequence[Array],
+    predict_without: Callable[[Index, Index], Any],
+    n_parts: int = 5,
+) -> Array:
+    """Return left-out latents, mean and variance of each output, of fits without each part of the rows.
+
+    The parts have similar targets. This is for fits without a leave-one-out formula.
+    """
+    codes = np.unique(np.stack(targets), axis=1, return_inverse=True)[1].astype(float)
+    parts = balanced_folds(as_dense(X), codes, n_parts)
+    return cross_validated(parts, codes.size, predict_without, (len(targets), 2))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
 from scipy.special import digamma, erf, gammaln, lambertw, logsumexp, ndtri
 from scipy.stats import norm
 from scipy.stats import t as student
@@ -110,6 +110,29 @@ class Student(Noise):
         if max(abs(df / self.df - 1), abs(noise / self.noise - 1)) < 1e-8:
             df, noise = self.df, self.noise  # a fixed point must not drift by rounding
         return type(self)(df, float(noise), True, self.estimate_df, self.floor)
+
+    def calibrated(self, y: Array, m: Array, v: Array, weight: Array, resolution: float = 0.02) -> Self:
+        """Return the likelihood with scale and degrees of freedom that fit left-out targets best.
+
+        ``m`` and ``v`` are mean and variance of each row's latent as if the row had not been seen. The
+        logarithms of both are rounded to multiples of ``resolution``, so that rounding errors do not
+        move them.
+        """
+        if not self.estimate:
+            return self
+
+        def at(log: Array) -> Any:
+            df, noise = np.exp(log)
+            return type(self)(float(df), float(noise), True, self.estimate_df, self.floor)
+
+        def cost(log: Array) -> float:
+            return -float(weight @ at(log).predictive(y, m, v))
+
+        ends = np.log([_MIN_DEGREES, _MAX_DEGREES] if self.estimate_df else [self.df] * 2)
+        start = np.array([np.clip(np.log(self.df), *ends), np.log(self.noise)])
+        found: Any = minimize(cost, start, method="L-BFGS-B", bounds=[tuple(ends), (None, None)])
+        best: Self = at(np.round(found.x / resolution) * resolution)
+        return best
 
     def hold(self) -> Self:
         """Return the likelihood with scale and degrees of freedom fixed at their present values."""
