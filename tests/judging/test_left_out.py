@@ -7,7 +7,8 @@ from sklearn.linear_model import BayesianRidge
 
 from laconism import GridRVMRegressor, JCFORegressor, RVMRegressor, SparseBayesRegressor
 from laconism.design import DenseDesign
-from laconism.judging.left_out import OwnKernelPart, PressResiduals, _own_part, cross_validated
+from laconism.judging.folds import cross_validated
+from laconism.judging.left_out import OwnKernelPart, PressResiduals, _own_part
 from laconism.kernels import RBF
 from laconism.laplace.signal_to_noise import expected_noise
 from laconism.likelihoods import Gaussian as GaussianNoise

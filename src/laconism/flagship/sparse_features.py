@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from ..design import DenseDesign
-from ..judging.folds import N_FOLDS, balanced_folds
-from ..judging.left_out import cross_validated
+from ..judging.folds import N_FOLDS, balanced_folds, cross_validated
 from ..linalg import as_dense
 from ..posterior import GaussianPosterior
 from .kernel_family import ReferenceFeatures

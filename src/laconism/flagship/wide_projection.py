@@ -10,8 +10,7 @@ import numpy as np
 
 from .._protocols import Array, Design, Index
 from ..judging.ablate import is_on
-from ..judging.folds import N_FOLDS, balanced_folds
-from ..judging.left_out import cross_validated
+from ..judging.folds import N_FOLDS, balanced_folds, cross_validated
 from ..linalg import Factor, ridge
 from ..posterior import GaussianPosterior
 from ..solvers import Problem

@@ -1,8 +1,8 @@
-"""Folds: those that a user gives, and balanced ones that no order of rows or columns changes."""
+"""Folds: those that a user gives, and balanced ones in any order; predictions of fits without a fold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from sklearn.model_selection import (
 from .._protocols import Array, Index
 from ..linalg import as_dense
 from .duplicates import duplicate_groups
-from .left_out import cross_validated
 from .rows import row_keys
 from .trials import Data
 
@@ -107,6 +106,24 @@ def balanced_folds(X: Any, y: Array, n_folds: int) -> list[Index]:
     fold = np.empty(count.size, dtype=np.intp)
     fold[np.lexsort(keys)] = np.arange(count.size) % n_folds
     return [np.flatnonzero(fold[sets] == k) for k in range(min(n_folds, count.size))]
+
+
+def cross_validated(
+    folds: Iterable[Index],
+    n_rows: int,
+    predict_without: Callable[[Index, Index], Any],
+    shape: tuple[int, ...] = (),
+) -> Array:
+    """Return predictions of every row by a model that was fitted without the row's fold.
+
+    Given the rows that stay and those that are left out, ``predict_without`` returns an array of shape
+    ``(*shape, n_left_out)``. Rows that are in no fold have zero.
+    """
+    left = np.zeros((*shape, n_rows))
+    every = np.arange(n_rows)
+    for out in folds:
+        left[..., out] = predict_without(np.setdiff1d(every, out), out)
+    return left
 
 
 def latents_without_parts(

@@ -1,8 +1,7 @@
-"""Left-out predictions: leave-one-out by formula, k folds by refitting, PRESS residuals."""
+"""Left-out predictions by formula: leave-one-out, PRESS residuals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -52,24 +51,6 @@ def divide_out(m: Array, v: Array, r: Array, rz: Array) -> tuple[Array, Array]:
     """Return mean and variance of latents without Gaussians of precision ``r`` and target ``rz / r``."""
     share = np.maximum(1 - v * r, _MIN_LEFT_OUT_SHARE)
     return (m - v * rz) / share, v / share
-
-
-def cross_validated(
-    folds: Iterable[Index],
-    n_rows: int,
-    predict_without: Callable[[Index, Index], Any],
-    shape: tuple[int, ...] = (),
-) -> Array:
-    """Return predictions of every row by a model that was fitted without the row's fold.
-
-    Given the rows that stay and those that are left out, ``predict_without`` returns an array of shape
-    ``(*shape, n_left_out)``. Rows that are in no fold have zero.
-    """
-    left = np.zeros((*shape, n_rows))
-    every = np.arange(n_rows)
-    for out in folds:
-        left[..., out] = predict_without(np.setdiff1d(every, out), out)
-    return left
 
 
 class OwnKernelPart(NamedTuple):
