@@ -205,7 +205,7 @@ def tables(rows):
     for column, what in names.items():
         found = _finished(rows, column)
         cases = dict.fromkeys(row["case"] for row in rows)
-        head, body = grid(what, found, cases, functools.partial(_text, column))
+        head, body = grid(what, found, cases, functools.partial(text, column))
         if column in ("error", "log_loss"):
             rank = ranks(rows, column)
             body.append(["mean rank", *(f"{rank[m]:.2f}" if m in rank else "" for m in found)])
@@ -220,7 +220,7 @@ def details(rows):
     return "\n\n".join(plain(*table) for table in tables(rows))
 
 
-def _text(column, mean, error):
+def text(column, mean, error):
     """Return mean and standard error as a table shows them; errors are in per cent."""
     if column == "error":
         return f"{100 * mean:.2f} ({100 * error:.2f})"

@@ -1,14 +1,15 @@
 """Quality over many draws, with required values: what single tests are too noisy to show.
 
 The relevance vector machine by each of its three inferences on the problems of its papers, the coverage
-of its 95 % intervals, and that of the machine for grids.
+of its 95 % intervals, and that of the machine for grids. The flagship where two features count together
+only: the exclusive or of two of 100, of two of 50 with a tenth of the labels flipped, and a product.
 """
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from laconism import GridRVMRegressor, RVMClassifier, RVMRegressor
+from laconism import GridRVMRegressor, LaconicClassifier, LaconicRegressor, RVMClassifier, RVMRegressor
 from laconism.datasets import load_boston, load_ripley, make_grid, make_sinc
 
 from ._harness import Bar, Cell, Skip
@@ -23,6 +24,15 @@ GRID_DRAWS = 20
 # Largest mean error: RMSE, squared error, share of wrong labels; and most kernels.
 MOST_ERROR = {"sinc": 0.05, "boston": 11.2, "ripley": 0.106}
 MOST_KEPT = {"sinc": 10, "boston": 60, "ripley": 7}
+# rows, features and flipped share of the labels; and the largest error: for values the RMSE over the
+# deviation.
+TOGETHER = {
+    "exclusive or": (400, 100, 0.0),
+    "exclusive or, flipped": (1_000, 50, 0.1),
+    "product": (400, 100, 0.0),
+}
+MOST_WRONG = {"exclusive or": 0.05, "exclusive or, flipped": 0.16, "product": 0.16}
+TOGETHER_DRAWS = 5
 # Between these the coverage of a 95 % interval has to be, on average.
 COVERAGE = (0.91, 0.98)
 
@@ -35,6 +45,10 @@ def cells(quick):
     ]
     return [
         *found,
+        *(
+            Cell(case, "laconism", n, p, seeds=tuple(range(2 if quick else TOGETHER_DRAWS)))
+            for case, (n, p, _) in TOGETHER.items()
+        ),
         Cell("grid coverage", "product", 120, 48, seeds=tuple(range(2 if quick else GRID_DRAWS))),
     ]
 
@@ -100,17 +114,42 @@ def load(loader):
         raise Skip(str(error)) from error
 
 
+def together(cell, seed, watch):
+    """Two features whose signs, or whose product, decide; the labels of test rows are flipped too."""
+    rng, flipped = np.random.default_rng([seed, cell.p]), TOGETHER[cell.case][2]
+    X = rng.normal(size=(cell.n + 2_000, cell.p))
+    y = X[:, 0] * X[:, 1]
+    watch.repeats = 1
+    if cell.case == "product":
+        y = y + 0.1 * rng.normal(size=len(y))
+        model, row = watch(lambda: LaconicRegressor().fit(X[: cell.n], y[: cell.n]))
+        missed = y[cell.n :] - model.predict(X[cell.n :])
+        return {
+            **row,
+            "error": float(np.sqrt(np.mean(missed**2)) / np.std(y)),
+            "kept": model.n_relevant_,
+        }
+    label = (y > 0) ^ (rng.uniform(size=len(y)) < flipped)
+    model, row = watch(lambda: LaconicClassifier().fit(X[: cell.n], label[: cell.n]))
+    error = float(np.mean(model.predict(X[cell.n :]) != label[cell.n :]))
+    return {**row, "error": error, "kept": model.n_relevant_}
+
+
 STUDIES = {
     "sinc": sinc,
     "boston": boston,
     "ripley": ripley,
     "coverage": coverage,
     "grid coverage": grid_coverage,
+    **dict.fromkeys(TOGETHER, together),
 }
 
 
 def bars(rows):
     found = []
+    for case in TOGETHER:
+        error = rows.mean("error", case=case, method="laconism")
+        found.append(Bar(f"{case}: mean error of the flagship", error, "<=", MOST_WRONG[case]))
     for case in ("sinc", "boston", "ripley"):
         for method in INFERENCES:
             error, kept = (rows.mean(column, case=case, method=method) for column in ("error", "kept"))
