@@ -35,6 +35,13 @@ def test_it_is_the_sum_over_all_sets_of_features(order):
     np.testing.assert_allclose(k(X, C), expected, rtol=1e-12)
 
 
+def test_with_a_large_gamma_codes_of_categories_are_equal_or_not():
+    X = np.random.default_rng(0).integers(3, size=(20, 2)).astype(float)
+    same = [(X[:, [j]] == X[:, j]).astype(float) for j in range(2)]
+    K = Additive(2, [1_000.0, 1_000.0], weights=[2.0, 3.0])(X, X)
+    np.testing.assert_allclose(K, 2 * same[0] + 3 * same[1] + 6 * same[0] * same[1], atol=1e-12)
+
+
 def test_of_the_highest_order_it_is_the_product_kernel():
     X, C = rows(6), rows(5, 1)
     each = [1 + RBF(gamma=0.7)(X[:, [j]], C[:, [j]]) for j in range(P)]

@@ -36,7 +36,8 @@ class Additive(Kernel):
         Largest number of features in a product. With ``order = p`` and all weights and variances one,
         the kernel is the product of :math:`1 + k_j`, less one.
     gamma : float or array-like of shape (p,), default=1.0
-        Inverse squared widths, positive.
+        Inverse squared widths, positive. With a large one, such as 1000, the kernel of a feature of
+        whole numbers says whether two categories are equal.
     weights : array-like of shape (p,) or None, default=None
         Weights of the features, not negative; zero removes a feature, ``None`` is one for all.
     variances : array-like of shape (order,) or None, default=None
