@@ -108,6 +108,11 @@ def classification():
     return _methods_on_sets("ida")
 
 
+def many_rows():
+    """Every method on two-class sets with thousands of rows."""
+    return _methods_on_sets("rows")
+
+
 def _methods_on_sets(name):
     """Return the tables that a benchmark prints, of what has been measured so far."""
     rows = read(BENCH / f"{name}.csv").where()
@@ -207,6 +212,7 @@ TABLES = {
     "classification": classification,
     "pictures": pictures,
     "claims": claims,
+    "many_rows": many_rows,
     "papers": papers,
     "regression": regression,
 }

@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [
     "ablation",
+    "centres",
     "covertype",
     "dask",
     "factored",
@@ -26,6 +27,7 @@ NAMES = [
     "quality",
     "recovery",
     "ripley",
+    "rows",
     "rvm",
     "selection",
     "solves",
@@ -262,4 +264,4 @@ def test_the_declared_sizes_are_those_of_the_files(uci):
 def test_an_unknown_benchmark_is_said_in_a_sentence(command, capsys):
     with pytest.raises(SystemExit, match="2"):
         command(["run", "nonsense"])
-    assert "no such benchmark: nonsense; there are ablation, covertype, " in capsys.readouterr().err
+    assert "no such benchmark: nonsense; there are ablation, centres, " in capsys.readouterr().err
