@@ -1,11 +1,14 @@
 """Kernels that are learnt by the evidence, and projections that keep to their reference."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from laconism import LaconicClassifier, LaconicRegressor
-from laconism.flagship.evidence import ProcessEvidence
-from laconism.flagship.learnt_kernel import AdditiveParameters
+from laconism.flagship.evidence import EvidenceSearch, ProcessEvidence
+from laconism.flagship.learnt_kernel import AdditiveParameters, _loss
 from laconism.judging.ablate import without
 
 
@@ -49,6 +52,60 @@ def test_the_variance_of_a_feature_is_that_of_all_its_sets(order):
         other = np.asarray(k.weights) * (np.arange(4) != j)
         rest = type(k)(order, 1.0, other, k.variances).diag(zeros)
         assert variance == pytest.approx(float(plain.diag(zeros)[0] - rest[0]))
+
+
+def leave_one_out(evidence, K):
+    """Residuals and variances of left-out rows by refits, from the equations of a Gaussian process."""
+    (y,), w = evidence.targets, evidence.weight
+    n, found = y.size, np.zeros(y.size)
+    y = (y - np.average(y, weights=w)) / np.sqrt(
+        np.average((y - np.average(y, weights=w)) ** 2, weights=w)
+    )
+    C = K + 1e6 * np.ones((n, n)) + np.diag(1 / w)  # a free intercept
+    noise = y @ np.linalg.solve(C, y) / (w.sum() - 1)
+    for i in range(n):
+        rest = np.delete(np.arange(n), i)
+        k = np.linalg.solve(C[np.ix_(rest, rest)], C[rest, i])
+        error, variance = y[i] - k @ y[rest], noise * (C[i, i] - k @ C[rest, i])
+        found[i] = -0.5 * (np.log(variance * w[i]) + error**2 / variance)
+    return found
+
+
+def test_left_out_densities_are_those_of_refits():
+    made, at = parameters(2)
+    rng = np.random.default_rng(3)
+    X, weight = rng.normal(size=(25, 4)), rng.uniform(0.5, 2.0, size=25)
+    evidence = ProcessEvidence([np.sin(X[:, 0]) + 0.3 * rng.normal(size=25)], weight, True)
+    K = made.kernel(at)(X, X)
+    np.testing.assert_allclose(evidence.left_out(K), leave_one_out(evidence, K), atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [1, 2])
+def test_the_optimism_is_what_a_search_without_the_row_loses(order):
+    rng = np.random.default_rng(order)
+    X = rng.normal(size=(160, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * (X[:, 2] if order == 2 else 1.0) + 0.3 * rng.normal(size=160)
+    made = AdditiveParameters(X.mean(axis=0), X.std(axis=0), 160.0, order)
+    evidence = ProcessEvidence([y], np.ones(160), True)
+
+    def search(rows, first):
+        part = ProcessEvidence([y[rows]], np.ones(len(rows)), True)
+        loss = partial(_loss, made, part, X[rows])
+        return minimize(loss, first, jac=True, method="L-BFGS-B", options={"ftol": 1e-13}).x
+
+    at = search(np.arange(160), made.first())
+    whole = EvidenceSearch(
+        evidence, lambda x: made.kernel(x)(X, X), partial(_loss, made, evidence, X)
+    ).optimism(at)
+    base, lost = evidence.left_out(made.kernel(at)(X, X)), []
+    some = np.arange(0, 160, 3)
+    for i in some:
+        without_it = search(np.delete(np.arange(160), i), at)
+        lost.append(base[i] - evidence.left_out(made.kernel(without_it)(X, X))[i])
+    assert np.corrcoef(lost, whole[some])[0, 1] > 0.9
+    assert sum(whole[some]) == pytest.approx(sum(lost), rel=0.3)
+    assert (whole >= 0).all()
 
 
 @pytest.mark.slow
