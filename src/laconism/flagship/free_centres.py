@@ -18,9 +18,11 @@ from .build_path import PathBuilder, build_paths
 from .kernel_projection import prior_root
 from .path import Path, evaluation_rows
 from .prior_variance import with_prior_variance
+from .tasks import MIN_FREE_FRACTION
 
 if TYPE_CHECKING:
     from .candidate import FittedCandidate
+    from .references import FittedReferences
     from .settings import Settings
 
 
@@ -97,6 +99,8 @@ def build_all_paths(
     if not can_move(winner):
         return winner, paths, " Kernels of this kind stay on training rows."
     step = paths[0].select(tolerance, price)
+    if not paths[0].columns[step].size:
+        return winner, paths, ""
     return *with_free_centres(winner, paths, step, coupling, tolerance), ""
 
 
@@ -111,39 +115,60 @@ def with_free_centres(
 ) -> tuple[FittedCandidate, list[Path]]:
     """Return candidate and path with small models whose centres are free.
 
-    Those of up to the size of a step have centres that started on the rows of the model of the same
-    size. Larger models keep their rows.
+    At some sizes up to that of a step the centres start on the rows of the model of the same size. They
+    replace it where they lose less at new rows. Models that lose more than a smaller one are left out.
     """
     (path,), fitted = paths, winner.fitted
     builder = PathBuilder.of(fitted, range(len(fitted.references)), coupling, tolerance)
-    loss, built = CentreLoss.of(builder), fitted.built
-    basis: Any = built.basis
-    small = [path.columns[path.largest_within(k)] for k in _sizes(path.columns[step].size)]
-    large = [index for index in path.columns if index.size > small[-1].size]
-    used = np.unique(np.concatenate([*large, small[-1]]))
-    moved = [loss.moved(as_dense(basis.centres[index]).astype(float)) for index in small if index.size]
+    loss, basis = CentreLoss.of(builder), builder.basis
+    steps = [path.largest_within(k) for k in _sizes(path.columns[step].size)]
+    small, used = [path.columns[k] for k in steps], np.unique(np.concatenate(path.columns))
+    moved = [loss.moved(as_dense(basis.centres[index]).astype(float)) for index in small]
     source = np.concatenate([basis.source[used], *(basis.source[index] for index in small)])
     centres = np.vstack([as_dense(basis.centres[used]), *moved])
-    wider = replace(basis, centres=centres, source=source, rows=None)
-    K = np.asarray(wider.columns(fitted.rows.X)[:, used.size :], dtype=np.float64)
-    centre = fitted.rows.share @ K if builder.dense.intercept else np.zeros(K.shape[1])
-    Phi = np.hstack([built.design.keep(used).matvec(np.eye(used.size)), K - centre])
-    built = built._replace(
-        design=DenseDesign(Phi),
-        basis=wider,
-        centre=np.append(built.centre[used], centre),
-        pivots=None,
-    )
-    fitted = replace(fitted, built=built)
+    fitted = _on(fitted, used, replace(basis, centres=centres, source=source, rows=None))
     ends = used.size + np.cumsum([0, *(index.size for index in small)])
     columns: list[Index] = [np.arange(*pair) for pair in pairwise(ends)]
-    columns += [np.searchsorted(used, index) for index in large]
     free = replace(builder, fitted=fitted).project(columns)
-    free = with_prior_variance(replace(free, complete=path.complete), fitted)
-    return replace(winner, fitted=fitted), [free]
+    nats = free.nats * _inflation(small, loss, fitted)
+    path = path.without_reference(used)
+    models = list(zip(path.columns, path.posteriors, path.nats, strict=True))
+    for at, model in zip(steps, zip(columns, free.posteriors, nats, strict=True), strict=True):
+        models[at] = min(models[at], model, key=lambda each: each[2])
+    least = np.minimum.accumulate([np.inf, *(model[2] for model in models)])
+    kept = [model for k, model in enumerate(models) if k > steps[-1] or model[2] < least[k]]
+    index, posteriors, losses = (list(each) for each in zip(*kept, strict=True))
+    path = replace(
+        path, references=free.references, columns=index, posteriors=posteriors, nats=np.array(losses)
+    )
+    return replace(winner, fitted=fitted), [with_prior_variance(path, fitted)]
+
+
+def _on(fitted: FittedReferences, used: Index, basis: Any) -> FittedReferences:
+    """Return the references with the columns of a basis: some of their own, and further ones."""
+    built, rows = fitted.built, fitted.rows
+    K = np.asarray(basis.columns(rows.X)[:, used.size :], dtype=np.float64)
+    centre = rows.share @ K if rows.intercept else np.zeros(K.shape[1])
+    Phi = np.hstack([built.design.keep(used).matvec(np.eye(used.size)), K - centre])
+    centres = np.append(built.centre[used], centre)
+    return replace(
+        fitted,
+        built=built._replace(design=DenseDesign(Phi), basis=basis, centre=centres, pivots=None),
+    )
+
+
+def _inflation(small: Sequence[Index], loss: CentreLoss, fitted: FittedReferences) -> Array:
+    """Return the ratio of the loss at new rows to that at the training rows, for free centres.
+
+    They were fitted to the loss at these rows. By generalised cross-validation it is larger at new rows:
+    each kernel has a weight, and a coordinate for every feature that counts.
+    """
+    coordinates = np.count_nonzero(fitted.choice.theta * np.ptp(loss.points, axis=0))
+    parameters = (1 + coordinates) * np.array([index.size for index in small])
+    return np.asarray(np.maximum(1 - parameters / fitted.rows.total, MIN_FREE_FRACTION) ** -2.0)
 
 
 def _sizes(largest: int, most: int = 64, count: int = 16) -> list[int]:
-    """Return sizes of models with free centres, from none to the largest, each a search."""
+    """Return sizes of models with free centres, each a search."""
     sizes = np.geomspace(1, max(min(largest, most), 1), count).round()
-    return [0, *np.unique(sizes).astype(int).tolist()]
+    return [int(size) for size in np.unique(sizes)]

@@ -67,18 +67,18 @@ def check_candidate(
         score.shape == (n,), candidate, f"log_density must have one number per row, got {score.shape}"
     )
     backwards = candidate.fit(candidate_fits(X[::-1, ::-1], y[::-1], weight), None)
-    moved = np.abs(backwards.log_density - score).max()
+    moved = _distance(backwards, whole)
     _demand(moved <= rounding, candidate, f"another order of rows and columns moves it by {moved:.1e}")
     X, y = fits.rows.X, fits.rows.targets[0]  # distinct rows, sorted
     again, twice = np.append(np.arange(n), 0), weight + (np.arange(n) == 0)
     heavy, repeated = (
-        candidate.fit(candidate_fits(X[rows], y[rows], weights), None).log_density
+        candidate.fit(candidate_fits(X[rows], y[rows], weights), None)
         for rows, weights in ((np.arange(n), twice), (again, np.ones(n + 1)))
     )
-    moved = np.abs(repeated - heavy).max()
+    moved = _distance(repeated, heavy)
     _demand(moved <= rounding, candidate, f"a repeated row and weight 2 differ by {moved:.1e}")
     doubled = candidate.fit(candidate_fits(np.vstack([X, X]), np.append(y, y), np.ones(2 * n)), None)
-    inflated = float(doubled.log_density.mean() - score.mean())
+    inflated = 0.0 if doubled is None else float(doubled.log_density.mean() - score.mean())
     _demand(
         inflated <= slack,
         candidate,
@@ -95,6 +95,13 @@ def check_candidate(
     excess = better - slack - chance
     _demand(excess <= 0, candidate, f"the score is {better:.3f} nats a row better than refits")
     return better
+
+
+def _distance(one: Any, other: Any) -> float:
+    """Return the largest difference of scores; a candidate may apply to both fits or to none."""
+    if one is None or other is None:
+        return 0.0 if one is other else np.inf
+    return float(np.abs(one.log_density - other.log_density).max())
 
 
 def _predictive(refit: Any, X: Array, y: Array) -> Array:

@@ -30,7 +30,7 @@ REFERENCE_NOISES["auto"] = REFERENCE_NOISES["gaussian"]
 # Step of the central difference that gives the slope of a moderated latent.
 _MODERATION_STEP = 1e-4
 # The least residual degrees of freedom of a projection, as a fraction of the rows.
-_MIN_FREE_FRACTION = 0.1
+MIN_FREE_FRACTION = 0.1
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class ValueProjection:
         if isinstance(reference.feature_map, KernelMap):
             # k weights were fitted to the mean at these rows, so the error at new rows is larger (as in
             # generalised cross-validation). For many features ShrinkagePenalty accounts for new rows.
-            free = max(1 - (posterior.mean.size + 1) / share.size, _MIN_FREE_FRACTION)
+            free = max(1 - (posterior.mean.size + 1) / share.size, MIN_FREE_FRACTION)
             error /= free**2
         return replace(posterior, spread=posterior.spread + error)
 
