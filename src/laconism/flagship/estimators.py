@@ -91,7 +91,7 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
         asks for.
     centres : {"rows", "free"}, default="rows"
         Whether kernels stay on training rows. ``"free"`` moves the centres of models of up to 64 kernels
-        down the gradient of the loss, so that about half as many lose as little; the fit takes longer.
+        down the gradient of the loss, where fewer kernels then lose as little; the fit takes longer.
         ``relevance_`` then has the rows on which they started. Additive kernels stay on rows.
     likelihood : {"probit", "logistic"} or Binary, default="probit"
         Distribution of the label.
