@@ -1,5 +1,5 @@
 """Fewer kernels with free centres
-==================================
+===============================
 
 Kernels stand on training rows, which are where they happen to be. With ``centres="free"`` the centres of
 small models follow the gradient of the loss, the distance from the dense reference. Fewer kernels then

@@ -108,7 +108,7 @@ def classification():
     return _methods_on_sets("ida")
 
 
-def many_rows():
+def thousands_of_rows():
     """Every method on two-class sets with thousands of rows."""
     return _methods_on_sets("rows")
 
@@ -212,7 +212,7 @@ TABLES = {
     "classification": classification,
     "pictures": pictures,
     "claims": claims,
-    "many_rows": many_rows,
+    "thousands_of_rows": thousands_of_rows,
     "papers": papers,
     "regression": regression,
 }
