@@ -39,7 +39,7 @@ def squares_safely(values: Any) -> bool:
         return False
     flat = entries.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.sqrt(np.dot(flat, flat)) <= LARGEST)
+        return float(np.sqrt(np.dot(flat, flat))) <= LARGEST  # in float32 infinity would be equal
 
 
 def _entries(values: Any) -> Array:

@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+import laconism
 from laconism import (
     GridRVMClassifier,
     JCFOClassifier,
@@ -156,6 +157,22 @@ def test_not_finite_in_X(kind, value, kernel):
     X = X @ X.T if kernel == "precomputed" else X
     X[3, 2] = value
     check_refused(kind(kernel=kernel), X, y, "NaN|infinity")
+
+
+@pytest.mark.parametrize("made_of", [np.asarray, csr_array, pd.DataFrame])
+@pytest.mark.parametrize(
+    "name", [name for name in laconism.__all__ if name.endswith(("Classifier", "Regressor", "CV"))]
+)
+def test_infinity_in_single_precision(name, made_of):
+    """Compared in single precision, infinity is not larger than the largest number that is allowed."""
+    model = getattr(laconism, name)()
+    X = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
+    y = X[:, 0] > 0 if "Classifier" in name else X[:, 0].astype(float)
+    X[3, 2] = np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises((TypeError, ValueError), match=r"infinity|[Ss]parse"):
+            model.fit(made_of(X), y)
 
 
 @both
