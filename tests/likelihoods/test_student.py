@@ -318,7 +318,13 @@ def test_calibrated_noise_fits_left_out_targets_best():
     fixed = Student(df=3.0, noise=2.0, estimate=False)
     assert fixed.calibrated(y, np.zeros(4_000), v, weight) is fixed
     held = Student(df=3.0, estimate_df=False).calibrated(y, np.zeros(4_000), v, weight)
-    assert held.df == pytest.approx(3.0, rel=0.02)
+    assert held.df == 3.0
+    larger = Student(noise=100.0).calibrated(10 * y, np.zeros(4_000), 100 * v, weight)  # other units
+    assert larger.df == pytest.approx(found.df, rel=1e-12)
+    assert larger.noise == pytest.approx(100 * found.noise, rel=1e-12)
+    zero = np.zeros(20)
+    exact = Student().calibrated(zero, zero, zero, np.ones(20))  # no residual at all
+    assert 0 < exact.noise < 0.01
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def fit_laconic_partitions(model: Any, data: FitData, everything: PartitionedRow
     """
     began, settings = time.perf_counter(), Settings.of(model)
     rows = None if everything is None else AllRows(everything, data)
-    if data.weight.size > MAX_STUDENT_ROWS or rows is not None:
+    if data.weight.size > MAX_STUDENT_ROWS or rows is not None:  # each step would sum over all rows
         settings = replace(settings, any_noise=False)
     model._publish_fit(fit_laconic(settings, data, fit_sparse, rows), began)
 
@@ -85,7 +85,7 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
         ``"auto"`` is 0.004, and more kernels are added while each gains at least 0.0002.
     weigh_features : bool, default=True
         Whether kernels that are learnt are candidates, where there are no more features than rows:
-        additive kernels, and feature weights. They are judged on rows that they were not learnt on.
+        additive kernels, and feature weights. At each row they are judged as if it had not been seen.
     max_kernels : int or None, default=None
         Largest number of kernels, or of features for each output. ``None`` is as many as the tolerance
         asks for.

@@ -111,26 +111,36 @@ class Student(Noise):
             df, noise = self.df, self.noise  # a fixed point must not drift by rounding
         return type(self)(df, float(noise), True, self.estimate_df, self.floor)
 
-    def calibrated(self, y: Array, m: Array, v: Array, weight: Array, resolution: float = 0.02) -> Self:
+    def calibrated(
+        self,
+        y: Array,
+        m: Array,
+        v: Array,
+        weight: Array,
+        resolution: float = 0.02,
+        largest: float = 5.0,
+    ) -> Self:
         """Return the likelihood with scale and degrees of freedom that fit left-out targets best.
 
         ``m`` and ``v`` are mean and variance of each row's latent as if the row had not been seen. The
-        logarithms of both are rounded to multiples of ``resolution``, so that rounding errors do not
-        move them.
+        logarithms of the factors by which both change are rounded to multiples of ``resolution``, so
+        that rounding errors do not move them, and that of the scale is at most ``largest``.
         """
         if not self.estimate:
             return self
 
         def at(log: Array) -> Any:
             df, noise = np.exp(log)
-            return type(self)(float(df), float(noise), True, self.estimate_df, self.floor)
+            df = np.clip(self.df * df, *ends) if self.estimate_df else self.df
+            return type(self)(float(df), float(self.noise * noise), True, self.estimate_df, self.floor)
 
         def cost(log: Array) -> float:
             return -float(weight @ at(log).predictive(y, m, v))
 
-        ends = np.log([_MIN_DEGREES, _MAX_DEGREES] if self.estimate_df else [self.df] * 2)
-        start = np.array([np.clip(np.log(self.df), *ends), np.log(self.noise)])
-        found: Any = minimize(cost, start, method="L-BFGS-B", bounds=[tuple(ends), (None, None)])
+        ends = min(_MIN_DEGREES, self.df), max(_MAX_DEGREES, self.df)
+        by_df = np.log(ends) - np.log(self.df) if self.estimate_df else np.zeros(2)
+        bounds = [tuple(by_df), (-largest, largest)]
+        found: Any = minimize(cost, np.zeros(2), method="L-BFGS-B", bounds=bounds)
         best: Self = at(np.round(found.x / resolution) * resolution)
         return best
 
