@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from .._protocols import Array, Index
-from ..judging.ablate import is_on
-from ..posterior import GaussianPosterior
+from ..judging.folds import N_FOLDS, balanced_folds, cross_validated
 from .kernel_projection import PriorPenalty, choose_kernels, prior_penalties
 from .path import Path, evaluation_rows, path_sizes
+from .path_loss import PathLoss
 from .prior_variance import with_prior_variance
 from .projection import Projection, choose_columns
-from .tasks import ProjectionTask
+from .tasks import ProjectionTask, ValueProjection
 from .wide import FEW_COLUMNS, feature_sizes
 from .wide_projection import LossWeights, WideProjection
 
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
 _STOP_TOLERANCE_FRACTION = 0.1
 # This many columns are added in any case: one may fit the mean, but not yet the variance.
 _MIN_FORWARD_COLUMNS = 10
-
-# Matches the variances of projected posteriors on some columns to those of the references, given the
-# values of the columns at the evaluation rows, and returns the posteriors and their loss.
-Evaluate: TypeAlias = Callable[
-    [Index, list[GaussianPosterior], Array], tuple[list[GaussianPosterior], float]
-]
 
 
 def build_paths(
@@ -98,48 +92,65 @@ class PathBuilder:
         Shared columns are chosen with the mean precision of the outputs. The weights of each output are
         fitted with its own precision.
         """
-        columns = self._columns(max_columns)
+        columns = self._columns(np.arange(self.dense.weight.size), max_columns)
         sizes = path_sizes(len(columns) - 1)
-        path = self.project([columns[size] for size in sizes])
+        path = self.project([columns[size] for size in sizes], self._left_out_means(sizes))
         return replace(path, complete=len(columns) <= max_columns)
 
-    def _columns(self, max_columns: int) -> list[Index]:
-        """Return the columns of every size, chosen among all or among those of a sparse reference."""
-        priors = self.priors()
+    def _columns(self, rows: Index, max_columns: int) -> list[Index]:
+        """Return the columns of every size, chosen by some of the rows with the mean precision.
+
+        They are chosen among all or among those of a sparse reference.
+        """
+        r, priors = np.mean(self.loss.seen, axis=0)[rows], self.priors()
+        stop: Any = {
+            "intercept": self.dense.intercept,
+            "max_columns": max_columns,
+            "enough": _STOP_TOLERANCE_FRACTION * self.tolerance * float(self.dense.weight[rows].sum()),
+            "min_columns": _MIN_FORWARD_COLUMNS,
+        }
         if priors:
-            return self._kernels(priors, max_columns)
-        design, penalty = self.fitted.built.design.share(), self.loss.penalty
+            dense = self.dense.design.rows(rows).matvec(np.eye(self.dense.design.shape[1]))
+            weights = np.column_stack([each.weights for each in priors])
+            precision = float(np.mean([each.precision for each in priors]))
+            return choose_kernels(dense, r, weights, priors[0].coordinates, precision, **stop)
+        design, penalty = self.fitted.built.design.share().rows(rows), self.loss.penalty
         among = getattr(self.references[0].feature_map, "source", None)
         if among is not None:
             design = design.keep(among)
             penalty = None if penalty is None else penalty.on_columns(among)
-        weight = self.dense.weight
-        columns = choose_columns(
-            design,
-            np.mean(self.loss.seen, axis=0),
-            np.column_stack([reference.m for reference in self.references]),
-            intercept=self.dense.intercept,
-            max_columns=max_columns,
-            enough=_STOP_TOLERANCE_FRACTION * self.tolerance * float(weight.sum()),
-            min_columns=_MIN_FORWARD_COLUMNS,
-            penalty=penalty,
-        )
+        m = np.column_stack([reference.m[rows] for reference in self.references])
+        columns = choose_columns(design, r, m, penalty=penalty, **stop)
         return columns if among is None else [among[index] for index in columns]
 
-    def _kernels(self, priors: Sequence[PriorPenalty], max_columns: int) -> list[Index]:
-        """Return the kernels of every size, chosen with the mean precision of the outputs."""
-        weight = self.dense.weight
-        return choose_kernels(
-            self.dense.design.matvec(np.eye(self.dense.design.shape[1])),
-            np.mean(self.loss.seen, axis=0),
-            np.column_stack([each.weights for each in priors]),
-            priors[0].coordinates,
-            float(np.mean([each.precision for each in priors])),
-            intercept=self.dense.intercept,
-            max_columns=max_columns,
-            enough=_STOP_TOLERANCE_FRACTION * self.tolerance * float(weight.sum()),
-            min_columns=_MIN_FORWARD_COLUMNS,
-        )
+    def _left_out_means(self, sizes: Sequence[int]) -> Array | None:
+        """Return the means of projections onto kernels that were chosen and fitted without each row.
+
+        One for each size, output and row; rows are left out in folds. None if the loss at the training
+        rows is that at new rows already: on features it has a part there, and of values the distance
+        under the prior is of the same kind. Fewer rows than folds are not left out either.
+        """
+        rows, n_outputs = self.fitted.rows, len(self.references)
+        same = self.fitted.on_features or (isinstance(self.task, ValueProjection) and self.priors())
+        if same or rows.weight.size < N_FOLDS:
+            return None
+
+        def predict_without(stay: Index, out: Index) -> Array:
+            columns = self._columns(stay, sizes[-1])
+            used = np.unique(np.concatenate(columns))
+            Phi, projections = self.fitted.built.design.keep(used), self._projections(used, stay)
+            there = Phi.rows(out).matvec(np.eye(used.size))
+            means = np.empty((len(sizes), n_outputs, out.size))
+            for step, size in enumerate(sizes):
+                at = np.searchsorted(used, columns[min(size, len(columns) - 1)])
+                for k, projection in enumerate(projections):
+                    w, b = projection.weights(at)
+                    means[step, k] = there[:, at] @ w + b
+            return means
+
+        codes = np.unique(np.stack(rows.targets), axis=1, return_inverse=True)[1].astype(float)
+        folds = balanced_folds(rows.X, codes, N_FOLDS)
+        return cross_validated(folds, codes.size, predict_without, (len(sizes), n_outputs))
 
     @property
     def basis(self) -> Any:
@@ -150,58 +161,43 @@ class PathBuilder:
         """Return the penalty of each output under its prior, if there are any."""
         return prior_penalties(self.references, self.basis)
 
-    def project(self, columns: list[Index]) -> Path:
-        """Return the path of the models on these sets of columns, with their losses."""
-        used = np.unique(np.concatenate(columns))
-        Phi = self.fitted.built.design.keep(used).matvec(np.eye(used.size))
+    def _projections(self, used: Index, rows: Index) -> list[Projection]:
+        """Return the projection of each output onto subsets of some columns, by some of the rows."""
+        Phi = self.fitted.built.design.keep(used).rows(rows).matvec(np.eye(used.size))
+        dense, intercept = self.dense.design.rows(rows), self.dense.intercept
         penalties: Sequence[Penalty | None] = self.priors()
-        penalties = penalties or [self.loss.penalty] * len(self.references)
-        projections = [
-            Projection.of(
-                Phi,
-                r,
-                reference.m,
-                self.dense.design,
-                reference.posterior,
-                intercept=self.dense.intercept,
-                penalty=None if penalty is None else penalty.on_columns(used),
-            )
-            for reference, r, penalty in zip(self.references, self.loss.seen, penalties, strict=True)
+        penalties = [
+            None if each is None else each.on_columns(used)
+            for each in penalties or [self.loss.penalty] * len(self.references)
         ]
+        return [
+            Projection.of(
+                Phi, r[rows], each.m[rows], dense, each.posterior, intercept=intercept, penalty=penalty
+            )
+            for each, r, penalty in zip(self.references, self.loss.seen, penalties, strict=True)
+        ]
+
+    def project(self, columns: list[Index], left_out: Array | None = None) -> Path:
+        """Return the path of the models on these sets of columns, with their losses.
+
+        ``left_out`` has the means of each model, output and row without the row, if these are known.
+        """
+        used = np.unique(np.concatenate(columns))
+        projections = self._projections(used, np.arange(self.dense.weight.size))
         at_rows = evaluation_rows(self.references[0].m)
-        evaluate = self._evaluator(at_rows)
-        Phi, models = Phi[at_rows], []
-        for index in columns:
+        Phi = self.fitted.built.design.keep(used).rows(at_rows).matvec(np.eye(used.size))
+        match, models = self._loss_at(at_rows).match, []
+        for step, index in enumerate(columns):
             at = np.searchsorted(used, index)
-            models.append(evaluate(index, [each.onto(at) for each in projections], Phi[:, at]))
+            means = None if left_out is None else left_out[step][:, at_rows]
+            models.append(match(index, [each.onto(at) for each in projections], Phi[:, at], means))
         likelihoods = [reference.likelihood for reference in self.references]
         posteriors, nats = (list(each) for each in zip(*models, strict=True))
         return Path(self.references, likelihoods, columns, posteriors, np.array(nats))
 
-    def _evaluator(self, at_rows: Index) -> Evaluate:
-        """Return the function that matches variances of projected posteriors and returns their loss."""
-        there = [reference.at_rows(at_rows) for reference in self.references]
-        weight, loss = self.dense.weight, self.loss
-        share = weight[at_rows] / weight[at_rows].sum()
-        lost_by, total = self.task.loss(there, share, self.coupling), float(weight.sum())
-
-        def evaluate(
-            index: Index, projected: list[GaussianPosterior], Phi: Array
-        ) -> tuple[list[GaussianPosterior], float]:
-            posteriors, latents = [], []
-            for reference, posterior, r in zip(there, projected, loss.precisions, strict=True):
-                m, v = posterior.latent(Phi)
-                if is_on("target_variance"):
-                    target = reference.target_variance(share)
-                    posterior, v = posterior.as_wide_as(target, v, r[at_rows])
-                posteriors.append(self.task.add_projection_error(reference, share, posterior, m))
-                latents.append((m, v))
-            lost = (1 - loss.part) * float(share @ lost_by(latents))
-            if loss.penalty is not None:
-                lost += loss.penalty.loss(index, posteriors[0].mean) / total
-            return posteriors, max(lost, 0.0)
-
-        return evaluate
+    def _loss_at(self, rows: Index) -> PathLoss:
+        """Return the loss of projections at some of the training rows."""
+        return PathLoss.of(self.task, self.references, rows, self.dense.weight, self.loss, self.coupling)
 
     def extend(self, path: Path, selected: int, max_columns: int) -> Path:
         """Return the path of a dense reference on features with larger sets, up to a limit.
@@ -218,13 +214,13 @@ class PathBuilder:
         larger = [size for size in feature_sizes(wide.varying) if few < size <= max_columns]
         if path.nats.min() <= self.tolerance or not larger or few < 1:
             return replace(path, selected=path.largest_within(selected))
-        evaluate = self._evaluator(np.arange(r.size))
+        match = self._loss_at(np.arange(r.size)).match
         Phi, columns, models = wide.T / np.sqrt(r)[:, None] + wide.centre, [], []
         variance = float(dense.weight @ reference.left_out_v / dense.weight.sum())
         for index, w in wide.grow(path.columns[-1], larger):
             posterior = wide.onto(index, w, reference.posterior, dense.design, r, variance)
             columns.append(index)
-            models.append(evaluate(index, [posterior], Phi[:, index]))
+            models.append(match(index, [posterior], Phi[:, index]))
         posteriors, nats = (list(each) for each in zip(*models, strict=True))
         path = replace(
             path,

@@ -10,7 +10,6 @@ import numpy as np
 
 from .._protocols import Array, Index
 from ..judging.ablate import is_on
-from ..likelihoods import Binary
 from ..linalg import upper_root
 from .projection import ROUNDING, choose_compressed
 from .reference_features import KernelMap
@@ -78,14 +77,13 @@ def prior_root(dense: Array, r: Array, precision: float, *, intercept: bool) -> 
 
 
 def prior_penalties(references: Sequence[Reference], basis: Any) -> list[PriorPenalty]:
-    """Return the penalty of each output; none unless references are Gaussian processes of values.
-
-    Probabilities saturate, so for labels the latent far from the training rows matters less.
-    """
+    """Return the penalty of each output; none unless references are Gaussian processes."""
     features = references[0].feature_map
-    if not isinstance(features, KernelMap) or features.rotation is not None:
-        return []
-    if isinstance(references[0].likelihood, Binary) or not is_on("prior_penalty"):
+    if (
+        not isinstance(features, KernelMap)
+        or features.rotation is not None
+        or not is_on("prior_penalty")
+    ):
         return []
     C = features.columns(basis.centres)
     return [

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._protocols import Array, Design, Index
-from ..linalg import Triangle, steadied, thin_qr, upper_root
+from ..linalg import Factor, Triangle, steadied, thin_qr, upper_root
 from ..posterior import GaussianPosterior
 
 # A column is in the span of the chosen ones if less than this fraction of its square is outside. It is
@@ -262,13 +262,24 @@ class Projection:
             gram, slope, cross = penalty.added_to(gram, slope, cross)
         return cls(gram, slope, upper_root(posterior.root_dot(cross)), centre, level, spread)
 
+    def weights(self, index: Index) -> tuple[Array, float]:
+        """Return the mean of the weights on a subset of the columns, and that of the intercept."""
+        unit, factor = self._factor(index)
+        return self._mean(index, unit, factor)
+
     def onto(self, index: Index) -> GaussianPosterior:
         """Return the posterior of the weights on a subset of the columns."""
-        unit, factor = steadied(self.gram[np.ix_(index, index)], ROUNDING)
-        w = unit * factor.solve(unit * self.slope[index])
+        unit, factor = self._factor(index)
+        w, b = self._mean(index, unit, factor)
         # Weights of nearly equal columns cancel, so the root of their covariance is kept.
         half = unit[:, None] * factor.solve(unit[:, None] * self.root[:, index].T)
         root = np.zeros((index.size, index.size))
         root[: half.shape[1]] = upper_root(half.T)
-        b = self.level - float(self.centre[index] @ w)
         return GaussianPosterior(w, b, self.centre[index], self.spread, root, None, float(index.size))
+
+    def _factor(self, index: Index) -> tuple[Array, Factor]:
+        return steadied(self.gram[np.ix_(index, index)], ROUNDING)
+
+    def _mean(self, index: Index, unit: Array, factor: Factor) -> tuple[Array, float]:
+        w = unit * factor.solve(unit * self.slope[index])
+        return w, self.level - float(self.centre[index] @ w)
