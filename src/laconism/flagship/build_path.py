@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from .._protocols import Array, Index
-from ..judging.folds import N_FOLDS, balanced_folds, cross_validated
+from ..judging.folds import balanced_folds, cross_validated
 from .kernel_projection import PriorPenalty, choose_kernels, prior_penalties
 from .path import Path, evaluation_rows, path_sizes
 from .path_loss import PathLoss
@@ -110,10 +111,11 @@ class PathBuilder:
             "min_columns": _MIN_FORWARD_COLUMNS,
         }
         if priors:
-            dense = self.dense.design.rows(rows).matvec(np.eye(self.dense.design.shape[1]))
             weights = np.column_stack([each.weights for each in priors])
             precision = float(np.mean([each.precision for each in priors]))
-            return choose_kernels(dense, r, weights, priors[0].coordinates, precision, **stop)
+            return choose_kernels(
+                self.features[rows], r, weights, priors[0].coordinates, precision, **stop
+            )
         design, penalty = self.fitted.built.design.share().rows(rows), self.loss.penalty
         among = getattr(self.references[0].feature_map, "source", None)
         if among is not None:
@@ -123,7 +125,7 @@ class PathBuilder:
         columns = choose_columns(design, r, m, penalty=penalty, **stop)
         return columns if among is None else [among[index] for index in columns]
 
-    def _left_out_means(self, sizes: Sequence[int]) -> Array | None:
+    def _left_out_means(self, sizes: Sequence[int], n_folds: int = 5) -> Array | None:
         """Return the means of projections onto kernels that were chosen and fitted without each row.
 
         One for each size, output and row; rows are left out in folds. None if the loss at the training
@@ -132,7 +134,7 @@ class PathBuilder:
         """
         rows, n_outputs = self.fitted.rows, len(self.references)
         same = self.fitted.on_features or (isinstance(self.task, ValueProjection) and self.priors())
-        if same or rows.weight.size < N_FOLDS:
+        if same or rows.weight.size < n_folds:
             return None
 
         def predict_without(stay: Index, out: Index) -> Array:
@@ -149,8 +151,13 @@ class PathBuilder:
             return means
 
         codes = np.unique(np.stack(rows.targets), axis=1, return_inverse=True)[1].astype(float)
-        folds = balanced_folds(rows.X, codes, N_FOLDS)
+        folds = balanced_folds(rows.X, codes, n_folds)
         return cross_validated(folds, codes.size, predict_without, (len(sizes), n_outputs))
+
+    @cached_property
+    def features(self) -> Array:
+        """The features of the references at the rows."""
+        return self.dense.design.matvec(np.eye(self.dense.design.shape[1]))
 
     @property
     def basis(self) -> Any:

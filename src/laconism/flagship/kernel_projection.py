@@ -10,7 +10,7 @@ import numpy as np
 
 from .._protocols import Array, Index
 from ..judging.ablate import is_on
-from ..linalg import upper_root
+from ..linalg import Triangle, upper_root
 from .projection import ROUNDING, choose_compressed
 from .reference_features import KernelMap
 
@@ -69,10 +69,14 @@ def choose_kernels(
 
 def prior_root(dense: Array, r: Array, precision: float, *, intercept: bool) -> Array:
     """Return a root of the posterior precision of the dense model, given its features at the rows."""
+    centre = (r @ dense) / r.sum() if intercept else np.zeros(dense.shape[1])
+    gram = dense.T @ (r[:, None] * dense) - r.sum() * np.outer(centre, centre)
+    gram.flat[:: centre.size + 1] += precision
+    triangle = Triangle.exact(gram)
+    if triangle is not None:
+        return triangle.lower.T
     half = np.sqrt(r)
-    root = half[:, None] * dense
-    if intercept:
-        root = root - np.outer(half, (r @ dense) / r.sum())
+    root = half[:, None] * (dense - centre)
     return upper_root(np.vstack([root, np.sqrt(precision) * np.eye(dense.shape[1])]))
 
 

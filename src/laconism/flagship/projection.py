@@ -7,6 +7,7 @@ from typing import Protocol, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dger
 
 from .._protocols import Array, Design, Index
 from ..linalg import Factor, Triangle, steadied, thin_qr, upper_root
@@ -154,10 +155,10 @@ def _forward(
     owned = 0.5 * float((p @ u**2).sum())  # the loss of the penalty rows of columns that are not chosen
     more = most if p.any() else 0
     residual = np.vstack([t, np.zeros((more, t.shape[1]))])
-    basis = np.zeros((rows + more, 0))
     chosen: list[int] = []
     lost = [0.5 * float((residual**2).sum()) + owned]
     most = most if more else min(most, rows)
+    directions = np.empty((most, rows + more))
     while len(chosen) < most and (lost[-1] > enough or len(chosen) < least):
         fits = left > in_span * whole
         gain = np.where(fits, (slope**2).sum(axis=1) / np.where(fits, left, 1.0), 0.0)
@@ -174,10 +175,11 @@ def _forward(
             column[own] = np.sqrt(p[best])
             residual[own] = column[own] * u[best]
             owned -= 0.5 * float((residual[own] ** 2).sum())
-        direction = column - basis @ (basis.T @ column)
-        direction = direction - basis @ (basis.T @ direction)  # Gram-Schmidt needs a second pass
+        basis = directions[: len(chosen)]
+        direction = column - (basis @ column) @ basis
+        direction = direction - (basis @ direction) @ basis  # Gram-Schmidt needs a second pass
         direction = direction / np.linalg.norm(direction)
-        basis = np.column_stack([basis, direction])
+        directions[len(chosen)] = direction
         shared, part = direction[:rows] @ T, direction @ residual
         left, slope = left - shared**2, slope - np.outer(shared, part)
         residual = residual - np.outer(direction, part)
@@ -194,25 +196,29 @@ def _backward(root: Array, t: Array, whole: float, chosen: Index) -> tuple[list[
     half the digits, too few for nearly equal columns. The inverse of the products is downdated when a
     column is removed, and computed anew from time to time, since rounding errors add up.
     """
-    inside, slope = np.arange(chosen.size), root.T @ t
+    inside = chosen
     path: list[Index] = []
     lost: list[float] = []
     while inside.size:
-        if inside.size <= _MAX_EXACT_COLUMNS or len(path) % _DOWNDATES == 0:
-            Q, upper = thin_qr(root[:, inside])
-            half = solve_triangular(upper, np.eye(inside.size), check_finite=False)
-            inverse, weights = half @ half.T, half @ (Q.T @ t)
-        else:
-            weights = inverse @ slope[inside]
-        path.append(chosen[inside])
-        lost.append(whole - 0.5 * float((weights * slope[inside]).sum()))
-        missed = (weights**2).sum(axis=1) / np.diag(inverse)
-        # Of ties up to rounding the last is removed, so that rounding does not decide.
-        out = int(np.flatnonzero(missed <= (1 + _TIE_FRACTION) * missed.min())[-1])
-        rest = np.delete(np.arange(inside.size), out)
-        inside, column = inside[rest], inverse[rest, out]
-        inverse = inverse[np.ix_(rest, rest)] - np.outer(column, column / inverse[out, out])
-    return [*path, chosen[inside]][::-1], [*lost, whole][::-1]
+        Q, root = thin_qr(root)
+        half = solve_triangular(root, np.eye(inside.size), check_finite=False)
+        t = Q.T @ t
+        inverse, weights, slope = np.asfortranarray(half @ half.T), half @ t, root.T @ t
+        alive = np.ones(inside.size, dtype=bool)
+        for _ in range(1 if inside.size <= _MAX_EXACT_COLUMNS else _DOWNDATES):
+            path.append(inside[alive])
+            lost.append(whole - 0.5 * float((weights * slope).sum()))
+            missed = np.where(alive, (weights**2).sum(axis=1), np.inf) / np.diag(inverse)
+            # Of ties up to rounding the last is removed, so that rounding does not decide.
+            out = int(np.flatnonzero(missed <= (1 + _TIE_FRACTION) * missed.min())[-1])
+            inverse = dger(
+                -1 / inverse[out, out], inverse[:, out], inverse[out], a=inverse, overwrite_a=1
+            )
+            inverse[out, out] = 1.0  # the rest of its row and column is zero
+            alive[out], slope[out] = False, 0.0
+            weights = inverse @ slope
+        inside, root = inside[alive], root[:, alive]
+    return [*path, inside][::-1], [*lost, whole][::-1]
 
 
 @dataclass(frozen=True)
