@@ -174,8 +174,8 @@ class Triangle:
     def exact(cls, matrix: Array) -> Self | None:
         """Factor the matrix as it is, or return None where it costs more than half of the digits."""
         root = cls.of_positive(matrix)
-        if root is None:
-            return None
+        if root is None or not matrix.size:
+            return root
         condition = lapack.dpocon(root.lower, np.abs(matrix).sum(axis=0).max(), uplo="L")[0]
         return root if condition > np.sqrt(np.finfo(float).eps) else None
 

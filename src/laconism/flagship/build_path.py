@@ -17,7 +17,7 @@ from .path import Path, evaluation_rows, path_sizes
 from .path_loss import PathLoss
 from .prior_variance import with_prior_variance
 from .projection import Projection, choose_columns
-from .tasks import ProjectionTask, ValueProjection
+from .tasks import ProjectionTask
 from .wide import FEW_COLUMNS, feature_sizes
 from .wide_projection import LossWeights, WideProjection
 
@@ -93,66 +93,61 @@ class PathBuilder:
         Shared columns are chosen with the mean precision of the outputs. The weights of each output are
         fitted with its own precision.
         """
-        columns = self._columns(np.arange(self.dense.weight.size), max_columns)
+        columns = self._columns(max_columns)
         sizes = path_sizes(len(columns) - 1)
-        path = self.project([columns[size] for size in sizes], self._left_out_means(sizes))
+        path = self.project([columns[size] for size in sizes], self._left_out_errors(sizes))
         return replace(path, complete=len(columns) <= max_columns)
 
-    def _columns(self, rows: Index, max_columns: int) -> list[Index]:
-        """Return the columns of every size, chosen by some of the rows with the mean precision.
-
-        They are chosen among all or among those of a sparse reference.
-        """
-        r, priors = np.mean(self.loss.seen, axis=0)[rows], self.priors()
+    def _columns(self, max_columns: int) -> list[Index]:
+        """Return the columns of every size, chosen among all or among those of a sparse reference."""
+        r, priors, weight = np.mean(self.loss.seen, axis=0), self.priors(), self.dense.weight
         stop: Any = {
             "intercept": self.dense.intercept,
             "max_columns": max_columns,
-            "enough": _STOP_TOLERANCE_FRACTION * self.tolerance * float(self.dense.weight[rows].sum()),
+            "enough": _STOP_TOLERANCE_FRACTION * self.tolerance * float(weight.sum()),
             "min_columns": _MIN_FORWARD_COLUMNS,
         }
         if priors:
             weights = np.column_stack([each.weights for each in priors])
             precision = float(np.mean([each.precision for each in priors]))
-            return choose_kernels(
-                self.features[rows], r, weights, priors[0].coordinates, precision, **stop
-            )
-        design, penalty = self.fitted.built.design.share().rows(rows), self.loss.penalty
+            return choose_kernels(self.features, r, weights, priors[0].coordinates, precision, **stop)
+        design, penalty = self.fitted.built.design.share(), self.loss.penalty
         among = getattr(self.references[0].feature_map, "source", None)
         if among is not None:
             design = design.keep(among)
             penalty = None if penalty is None else penalty.on_columns(among)
-        m = np.column_stack([reference.m[rows] for reference in self.references])
+        m = np.column_stack([reference.m for reference in self.references])
         columns = choose_columns(design, r, m, penalty=penalty, **stop)
         return columns if among is None else [among[index] for index in columns]
 
-    def _left_out_means(self, sizes: Sequence[int], n_folds: int = 5) -> Array | None:
-        """Return the means of projections onto kernels that were chosen and fitted without each row.
+    def _left_out_errors(self, sizes: Sequence[int], n_folds: int = 5) -> Array | None:
+        """Return what projections onto kernels are off at each row, without the row.
 
-        One for each size, output and row; rows are left out in folds. None if the loss at the training
-        rows is that at new rows already: on features it has a part there, and of values the distance
-        under the prior is of the same kind. Fewer rows than folds are not left out either.
+        That is the mean of a projection less that of its reference, one for each size, output and row,
+        where reference, kernels and weights are found without the row's fold. None of features, whose
+        loss has a part at new rows already, and of fewer rows than folds.
         """
         rows, n_outputs = self.fitted.rows, len(self.references)
-        same = self.fitted.on_features or (isinstance(self.task, ValueProjection) and self.priors())
-        if same or rows.weight.size < n_folds:
+        if self.fitted.on_features or rows.weight.size < n_folds:
             return None
 
-        def predict_without(stay: Index, out: Index) -> Array:
-            columns = self._columns(stay, sizes[-1])
+        def errors_without(stay: Index, out: Index) -> Array:
+            part = PathBuilder.of(self.fitted.on(stay), range(n_outputs), self.coupling, self.tolerance)
+            columns = part._columns(sizes[-1])
             used = np.unique(np.concatenate(columns))
-            Phi, projections = self.fitted.built.design.keep(used), self._projections(used, stay)
-            there = Phi.rows(out).matvec(np.eye(used.size))
-            means = np.empty((len(sizes), n_outputs, out.size))
-            for step, size in enumerate(sizes):
-                at = np.searchsorted(used, columns[min(size, len(columns) - 1)])
-                for k, projection in enumerate(projections):
+            Phi = self.fitted.built.design.keep(used).rows(out).matvec(np.eye(used.size))
+            m = [each.posterior.latent(self.features[out])[0] for each in part.references]
+            errors = np.empty((len(sizes), n_outputs, out.size))
+            for k, projection in enumerate(part._projections(used)):
+                for step, size in enumerate(sizes):
+                    at = np.searchsorted(used, columns[min(size, len(columns) - 1)])
                     w, b = projection.weights(at)
-                    means[step, k] = there[:, at] @ w + b
-            return means
+                    errors[step, k] = Phi[:, at] @ w + b - m[k]
+            return errors
 
         codes = np.unique(np.stack(rows.targets), axis=1, return_inverse=True)[1].astype(float)
         folds = balanced_folds(rows.X, codes, n_folds)
-        return cross_validated(folds, codes.size, predict_without, (len(sizes), n_outputs))
+        return cross_validated(folds, codes.size, errors_without, (len(sizes), n_outputs))
 
     @cached_property
     def features(self) -> Array:
@@ -168,36 +163,34 @@ class PathBuilder:
         """Return the penalty of each output under its prior, if there are any."""
         return prior_penalties(self.references, self.basis)
 
-    def _projections(self, used: Index, rows: Index) -> list[Projection]:
-        """Return the projection of each output onto subsets of some columns, by some of the rows."""
-        Phi = self.fitted.built.design.keep(used).rows(rows).matvec(np.eye(used.size))
-        dense, intercept = self.dense.design.rows(rows), self.dense.intercept
+    def _projections(self, used: Index) -> list[Projection]:
+        """Return the projection of each output onto subsets of some columns."""
+        Phi = self.fitted.built.design.keep(used).matvec(np.eye(used.size))
+        dense, intercept = self.dense.design, self.dense.intercept
         penalties: Sequence[Penalty | None] = self.priors()
         penalties = [
             None if each is None else each.on_columns(used)
             for each in penalties or [self.loss.penalty] * len(self.references)
         ]
         return [
-            Projection.of(
-                Phi, r[rows], each.m[rows], dense, each.posterior, intercept=intercept, penalty=penalty
-            )
+            Projection.of(Phi, r, each.m, dense, each.posterior, intercept=intercept, penalty=penalty)
             for each, r, penalty in zip(self.references, self.loss.seen, penalties, strict=True)
         ]
 
     def project(self, columns: list[Index], left_out: Array | None = None) -> Path:
         """Return the path of the models on these sets of columns, with their losses.
 
-        ``left_out`` has the means of each model, output and row without the row, if these are known.
+        ``left_out`` has the errors of each model, output and row without the row, if these are known.
         """
         used = np.unique(np.concatenate(columns))
-        projections = self._projections(used, np.arange(self.dense.weight.size))
+        projections = self._projections(used)
         at_rows = evaluation_rows(self.references[0].m)
         Phi = self.fitted.built.design.keep(used).rows(at_rows).matvec(np.eye(used.size))
         match, models = self._loss_at(at_rows).match, []
         for step, index in enumerate(columns):
             at = np.searchsorted(used, index)
-            means = None if left_out is None else left_out[step][:, at_rows]
-            models.append(match(index, [each.onto(at) for each in projections], Phi[:, at], means))
+            errors = None if left_out is None else left_out[step][:, at_rows]
+            models.append(match(index, [each.onto(at) for each in projections], Phi[:, at], errors))
         likelihoods = [reference.likelihood for reference in self.references]
         posteriors, nats = (list(each) for each in zip(*models, strict=True))
         return Path(self.references, likelihoods, columns, posteriors, np.array(nats))

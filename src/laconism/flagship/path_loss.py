@@ -49,12 +49,12 @@ class PathLoss:
         index: Index,
         projected: Sequence[GaussianPosterior],
         Phi: Array,
-        left_out_m: Array | None = None,
+        left_out: Array | None = None,
     ) -> tuple[list[GaussianPosterior], float]:
         """Return projected posteriors with matched variances, and their loss.
 
-        ``Phi`` has the values of the columns ``index`` at the rows. The loss is that of the means
-        ``left_out_m`` of each output, if they are given.
+        ``Phi`` has the values of the columns ``index`` at the rows. The loss is that of the errors
+        ``left_out`` of each output's mean, if they are given.
         """
         posteriors, latents = [], []
         precisions = self.weights.precisions
@@ -64,7 +64,7 @@ class PathLoss:
                 target = reference.target_variance(self.share)
                 posterior, v = posterior.as_wide_as(target, v, precisions[k][self.rows])
             posteriors.append(self.task.add_projection_error(reference, self.share, posterior, m))
-            latents.append((m if left_out_m is None else left_out_m[k], v))
+            latents.append((m if left_out is None else reference.m + left_out[k], v))
         lost = (1 - self.weights.part) * float(self.share @ self.lost_by(latents))
         if self.weights.penalty is not None:
             lost += self.weights.penalty.loss(index, posteriors[0].mean) / self.total

@@ -211,9 +211,8 @@ def _backward(root: Array, t: Array, whole: float, chosen: Index) -> tuple[list[
             missed = np.where(alive, (weights**2).sum(axis=1), np.inf) / np.diag(inverse)
             # Of ties up to rounding the last is removed, so that rounding does not decide.
             out = int(np.flatnonzero(missed <= (1 + _TIE_FRACTION) * missed.min())[-1])
-            inverse = dger(
-                -1 / inverse[out, out], inverse[:, out], inverse[out], a=inverse, overwrite_a=1
-            )
+            column = inverse[:, out].copy()
+            inverse = dger(-1 / column[out], column, column, a=inverse, overwrite_a=1)
             inverse[out, out] = 1.0  # the rest of its row and column is zero
             alive[out], slope[out] = False, 0.0
             weights = inverse @ slope

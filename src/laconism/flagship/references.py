@@ -51,6 +51,24 @@ class FittedReferences:
         ]
         return replace(self, references=references)
 
+    def on(self, stay: Index) -> Self:
+        """Return the references on the same features and columns, fitted to some of the rows.
+
+        Their means have the scale of the calibrated references.
+        """
+        rows, choice = self.rows.on(stay), self.choice
+        problems = rows.problems(self.problems[0].design.rows(stay))
+        references = [
+            fit_reference(each.feature_map, problem, choice, each.m[stay] / each.mean_scale)
+            for each, problem in zip(self.references, problems, strict=True)
+        ]
+        scaled = [
+            part.with_mean_scale(each.mean_scale)
+            for each, part in zip(self.references, references, strict=True)
+        ]
+        built = self.built._replace(design=self.built.design.rows(stay))
+        return replace(self, rows=rows, references=scaled, problems=problems, built=built)
+
     def left_out_by_parts(self, *, max_rank: int, gain: float) -> Self:
         """Return the references with left-out latents of fits without each part of the rows."""
         rows, latents = self.rows, self.choice.latents
