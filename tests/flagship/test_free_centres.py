@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
+from flagship_cases import path_builder
 from laconism import LaconicClassifier, LaconicRegressor, load, save
 from laconism.datasets import make_ripley
 from laconism.flagship.build_path import PathBuilder
-from laconism.flagship.fit import fit_laconic
 from laconism.flagship.free_centres import CentreLoss
-from laconism.flagship.settings import Settings
-from laconism.flagship.sparse_prior import fit_sparse
 
 both = pytest.mark.parametrize("kind", [LaconicClassifier, LaconicRegressor])
 
@@ -32,10 +30,8 @@ def fit(kind, X, y, **settings):
 
 
 def loss_of(kind, X, y, **settings):
-    model = kind(weigh_features=False, **settings)
-    rows = model._fit_data(X, y, None)
-    fitted = fit_laconic(Settings.of(model), rows, fit_sparse).winner.fitted
-    return CentreLoss.of(PathBuilder.of(fitted, range(len(fitted.references)), 0.0, 0.004)), fitted
+    builder = path_builder(kind(weigh_features=False, **settings), X, y)
+    return CentreLoss.of(builder), builder.fitted
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "matern"])
@@ -64,7 +60,7 @@ def check_gradient(loss, fitted):
 
 
 @both
-def test_the_loss_at_rows_is_that_of_the_path(kind):
+def test_the_loss_is_that_of_the_path(kind):
     """Weights that are best for the loss are those of the projection, up to its jitter."""
     loss, fitted = loss_of(kind, *data(kind), kernel="rbf")
     builder = PathBuilder.of(fitted, [0], 0.0, 0.004)

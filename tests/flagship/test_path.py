@@ -12,16 +12,30 @@ from sklearn.datasets import (
 )
 from sklearn.exceptions import NotFittedError
 
-from flagship_cases import alpha_of, both, data, fitted, integrated, kernel_matrix, nats, says, sizes
+from flagship_cases import (
+    alpha_of,
+    both,
+    data,
+    fitted,
+    integrated,
+    kernel_matrix,
+    nats,
+    nats_at_rows,
+    path_builder,
+    says,
+    sizes,
+)
 from laconism import LaconicClassifier, LaconicRegressor
+from laconism.flagship.build_path import PathBuilder
 from laconism.flagship.path import Path, path_sizes
+from laconism.judging.folds import balanced_folds
 from laconism.likelihoods import Gaussian, Probit
 
 
 def test_nats_of_a_classifier_are_the_divergence():
-    X, _, model = fitted(LaconicClassifier)
+    X, y, model = fitted(LaconicClassifier)
     p = integrated(model.reference_[0], X)
-    for k, lost in enumerate(nats(model)):
+    for k, lost in enumerate(nats_at_rows(model, X, y)):
         log_q = model.with_kernels(k).predict_log_proba(X)
         entropy = np.where(p > 0, p * np.log(p), 0) + (1 - p) * np.log1p(-p)
         kl = entropy - p * log_q[:, 1] - (1 - p) * log_q[:, 0]
@@ -37,16 +51,79 @@ def test_nats_of_a_logistic_classifier_are_the_divergence():
     p = (1 / (1 + np.exp(-latent))) @ weights / weights.sum()
     log_q = model.predict_log_proba(X)
     kl = p * (np.log(p) - log_q[:, 1]) + (1 - p) * (np.log(1 - p) - log_q[:, 0])
-    np.testing.assert_allclose(nats(model)[model.n_relevant_], kl.mean(), rtol=0.05, atol=1e-4)
+    lost = nats_at_rows(model, X, y)[model.n_relevant_]
+    np.testing.assert_allclose(lost, kl.mean(), rtol=0.05, atol=1e-4)
 
 
 def test_nats_of_a_regressor_are_what_the_docstring_says():
-    X, _, model = fitted(LaconicRegressor)
-    m, v = model.reference_[0].latent(X)
-    variance = model.noise_variance_ + v.mean()
-    for k, lost in enumerate(nats(model)):
+    X, y, model = fitted(LaconicRegressor)
+    reference, share = model.reference_[0], np.full(len(X), 1 / len(X))
+    m = reference.latent(X)[0]
+    variance = model.noise_variance_ + reference.target_variance(share).mean()
+    for k, lost in enumerate(nats_at_rows(model, X, y)):
         away = model.with_kernels(k).predict(X) - m
         np.testing.assert_allclose(lost, (away**2).mean() / (2 * variance), rtol=1e-6, atol=1e-10)
+
+
+@both
+def test_errors_of_a_path_are_those_of_projections_without_each_fold(kind):
+    """Written with explicit matrices: the process without the fold, and the nearest sum of kernels."""
+    X, y, model = fitted(kind)
+    builder = path_builder(model, X, y)
+    found, seen = builder._left_out_errors([0, 3, 8]), np.zeros(len(X), dtype=int)
+    rows, features = builder.fitted.rows, builder.features
+    Phi = builder.fitted.built.design.matvec(np.eye(len(X)))
+    C = builder.priors()[0].coordinates
+    codes = np.unique(rows.targets[0], return_inverse=True)[1].astype(float)
+    for out in balanced_folds(rows.X, codes, 5):
+        stay = np.setdiff1d(np.arange(len(X)), out)
+        seen[out] += 1
+        part = PathBuilder.of(builder.fitted.on(stay), [0], 0.0, builder.tolerance)
+        (reference,), (r,) = part.references, part.loss.seen
+        columns = part._columns(8)
+        half = np.sqrt(np.concatenate([r, np.full(features.shape[1], 1 / reference.weight_variance)]))
+        for step, k in enumerate([0, 3, 8]):
+            one = np.r_[np.ones(stay.size), np.zeros(features.shape[1])]
+            A = np.column_stack([np.vstack([Phi[stay], C.T])[:, columns[k]], one])
+            target = np.concatenate([reference.m, reference.posterior.mean])
+            w = np.linalg.lstsq(half[:, None] * A, half * target, rcond=None)[0]
+            m = features[out] @ reference.posterior.mean + reference.posterior.intercept
+            error = Phi[np.ix_(out, columns[k])] @ w[:-1] + w[-1] - m
+            np.testing.assert_allclose(found[step, 0, out], error, rtol=1e-3, atol=1e-3)
+    assert (seen == 1).all()
+
+
+@pytest.mark.slow
+def test_nats_of_spirals_are_those_at_new_rows():
+    """A path that is measured on the rows that chose it says .002 here, and loses .006 at new rows."""
+    ratios = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(2, size=1_200)
+        angle = 0.5 + 3 * np.pi * np.sqrt(rng.uniform(size=1_200))
+        turned = angle + np.pi * y
+        X = angle[:, None] * np.column_stack([np.cos(turned), np.sin(turned)])
+        X += 0.5 * rng.normal(size=X.shape)
+        model = LaconicClassifier("rbf", weigh_features=False).fit(X[:200], y[:200])
+        for k in (model.n_relevant_ - 8, model.n_relevant_):
+            p = integrated(model.reference_[0], X[200:])
+            log_q = model.with_kernels(k).predict_log_proba(X[200:])
+            entropy = p * np.log(p) + (1 - p) * np.log1p(-p)
+            lost = (entropy - p * log_q[:, 1] - (1 - p) * log_q[:, 0]).mean()
+            ratios.append(np.log(nats(model)[k] / lost))
+    assert abs(np.mean(ratios)) < np.log(2)
+
+
+@both
+def test_the_reference_on_some_rows_is_that_of_a_fit_to_them(kind):
+    """All rows: the reference itself. The features and the precision are kept."""
+    X, y, model = fitted(kind)
+    fit = path_builder(model, X, y).fitted
+    again = fit.on(np.arange(len(X)))
+    (old,), (new,) = fit.references, again.references
+    np.testing.assert_allclose(new.posterior.mean, old.posterior.mean, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(new.v, old.v, rtol=1e-4)
+    assert new.mean_scale == old.mean_scale
 
 
 def divergence(model, X):

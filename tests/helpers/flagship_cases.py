@@ -5,13 +5,17 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from scipy.special import ndtr
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 
 from laconism import LaconicClassifier, LaconicRegressor
 from laconism.design import DenseDesign
+from laconism.flagship.build_path import PathBuilder
+from laconism.flagship.fit import fit_laconic
 from laconism.flagship.kernel_family import ReferenceFeatures
 from laconism.flagship.projection import choose_columns
 from laconism.flagship.search import Choice
+from laconism.flagship.settings import Settings
+from laconism.flagship.sparse_prior import fit_sparse
 from laconism.laplace.first_precision import first_precision
 from laconism.priors import Jeffreys
 from laconism.solvers import Problem
@@ -64,6 +68,20 @@ def check_survives(model, X, y, **fit_params):
     assert np.isfinite(m).all()
     assert (v >= 0).all()
     return model
+
+
+def path_builder(model, X, y):
+    """Return the builder of the path of a model that has been fitted to the same data."""
+    model = clone(model)
+    found = fit_laconic(Settings.of(model), model._fit_data(X, y, None), fit_sparse)
+    fitted = found.winner.fitted
+    return PathBuilder.of(fitted, range(len(fitted.references)), found.coupling, found.tolerance)
+
+
+def nats_at_rows(model, X, y):
+    """Return what the models on the path of a model lose at the training rows."""
+    columns = model._paths[0].columns
+    return path_builder(model, X, y).project(columns).nats
 
 
 def nats(model, output=0):

@@ -16,7 +16,7 @@ from ..kernels import Scaled, Stationary
 from ..linalg import as_dense, steadied
 from .build_path import PathBuilder, build_paths
 from .kernel_projection import prior_root
-from .path import Path, evaluation_rows
+from .path import Path
 from .prior_variance import with_prior_variance
 from .tasks import MIN_FREE_FRACTION
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class CentreLoss:
     r"""The loss of a projection onto kernels at some centres, with the weights that are best there.
 
-    It is :math:`\tfrac12|A\,k(Q, C)\,w - t|^2` for centres :math:`C` and points :math:`Q`: the training
-    rows, or the inducing rows of a Gaussian process under its prior. Since the weights minimise it, its
+    It is :math:`\tfrac12|A\,k(Q, C)\,w - t|^2` for centres :math:`C` and the inducing rows :math:`Q` of
+    a Gaussian process, at the training rows and under its prior. Since the weights minimise it, its
     gradient in the centres is that at fixed weights.
     """
 
@@ -42,28 +42,19 @@ class CentreLoss:
     unit: Array  # of each feature
 
     @classmethod
-    def of(cls, builder: PathBuilder, max_rows: int = 1_000) -> Self:
-        """Return the loss of replacing some references, at this many rows at the most."""
+    def of(cls, builder: PathBuilder) -> Self:
+        """Return the loss of replacing some references."""
         fitted, r = builder.fitted, np.mean(builder.loss.seen, axis=0)
         X, kernel = as_dense(fitted.rows.X).astype(float), builder.basis.kernel
         unit = np.sqrt(fitted.rows.share @ (X - fitted.rows.share @ X) ** 2)
         unit = np.where(unit > 0, unit, 1.0)
-        priors, intercept = builder.priors(), builder.dense.intercept
-        if priors:
-            dense = builder.dense.design.matvec(np.eye(builder.dense.design.shape[1]))
-            precision = float(np.mean([each.precision for each in priors]))
-            root = prior_root(dense, r, precision, intercept=intercept)
-            features: Any = builder.references[0].feature_map
-            targets = root @ np.column_stack([each.weights for each in priors])
-            root = features.triangle.solve_transposed(root.T).T
-            return cls(kernel, as_dense(features.rows).astype(float), root, targets, unit)
-        rows = evaluation_rows(builder.references[0].m, max_rows)
-        half = np.sqrt(r[rows])
-        root = np.diag(half)
-        if intercept:
-            root -= np.outer(half, r[rows] / r[rows].sum())
-        targets = root @ np.column_stack([each.m[rows] for each in builder.references])
-        return cls(kernel, X[rows], root, targets, unit)
+        priors = builder.priors()
+        precision = float(np.mean([each.precision for each in priors]))
+        root = prior_root(builder.features, r, precision, intercept=builder.dense.intercept)
+        features: Any = builder.references[0].feature_map
+        targets = root @ np.column_stack([each.weights for each in priors])
+        root = features.triangle.solve_transposed(root.T).T
+        return cls(kernel, as_dense(features.rows).astype(float), root, targets, unit)
 
     def at(self, centres: Array, jitter: float = 1e-10) -> tuple[float, Array]:
         """Return the loss and its gradient in the centres."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._protocols import Array, Index
-from ..judging.ablate import is_on
 from ..linalg import Triangle, upper_root
 from .projection import ROUNDING, choose_compressed
 from .reference_features import KernelMap
@@ -81,13 +80,9 @@ def prior_root(dense: Array, r: Array, precision: float, *, intercept: bool) -> 
 
 
 def prior_penalties(references: Sequence[Reference], basis: Any) -> list[PriorPenalty]:
-    """Return the penalty of each output; none unless references are Gaussian processes."""
+    """Return the penalty of each output; none unless the kernel is a covariance."""
     features = references[0].feature_map
-    if (
-        not isinstance(features, KernelMap)
-        or features.rotation is not None
-        or not is_on("prior_penalty")
-    ):
+    if not isinstance(features, KernelMap) or features.rotation is not None:
         return []
     C = features.columns(basis.centres)
     return [

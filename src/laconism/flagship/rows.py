@@ -48,7 +48,7 @@ class TrainingRows:
         are given, so no result does.
         """
         kept = np.arange(data.X.shape[0])
-        X, weight, targets = data.X, data.weight, data.targets
+        X, weight, targets = data.X.astype(np.float64, copy=False), data.weight, data.targets
         merges = (merge_duplicates, merge_near_duplicates)
         for merge in merges if is_on("near_duplicates") else merges[:1]:
             first, X, weight, targets, _ = merge(X, weight, targets)

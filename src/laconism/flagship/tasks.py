@@ -154,8 +154,13 @@ class ValueProjection:
     def loss(
         self, references: Sequence[Reference], share: Array, coupling: float
     ) -> Callable[[list[Latent]], Array]:
-        """Return a function of latents: squared errors of means over twice the variance, per row."""
-        half, m = 0.5 * self.row_precision(references[0], share), references[0].m
+        """Return a function of latents: squared errors of means over twice the variance, per row.
+
+        The variance is that of a target at new rows, on average.
+        """
+        noise: Any = references[0].likelihood
+        variance = float(1 / noise.information + share @ references[0].target_variance(share))
+        half, m = 0.5 / variance, references[0].m
         return lambda latents: half * (latents[0][0] - m) ** 2
 
     def add_projection_error(

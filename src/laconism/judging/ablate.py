@@ -24,7 +24,6 @@ SWITCHES = {
     "moment_matching": "expectation propagation where features outnumber rows",
     "near_duplicates": "rows that are nearly equal count as one",
     "parabola": "hyper-parameters between the points of the grid",
-    "prior_penalty": "the distance under the prior, in projections onto kernels",
     "projection_error": "the error of a projection's mean, added to its variance",
     "restart_widths": "further starts of the search of the width",
     "shrinkage_penalty": "the loss at new rows, in projections onto features",
