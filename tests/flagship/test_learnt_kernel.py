@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from laconism import LaconicClassifier, LaconicRegressor
+from laconism import LaconicClassifier, LaconicRegressor, load, save
 from laconism.design import DenseDesign
 from laconism.flagship.evidence import EvidenceSearch, ProcessEvidence
 from laconism.flagship.learnt_kernel import AdditiveParameters, _loss
@@ -15,7 +15,7 @@ from laconism.flagship.projection import choose_columns
 
 def parameters(order, p=4):
     rng = np.random.default_rng(order)
-    made = AdditiveParameters(np.zeros(p), np.linspace(1.0, 2.0, p), 50.0, order)
+    made = AdditiveParameters(np.zeros(p), np.linspace(1.0, 2.0, p), 50.0, order, (None,) * p)
     return made, made.first() + 0.5 * rng.normal(size=2 * p + order - 1)
 
 
@@ -87,7 +87,7 @@ def test_the_optimism_is_what_a_search_without_the_row_loses(order):
     rng = np.random.default_rng(order)
     X = rng.normal(size=(160, 3))
     y = np.sin(2 * X[:, 0]) + X[:, 1] * (X[:, 2] if order == 2 else 1.0) + 0.3 * rng.normal(size=160)
-    made = AdditiveParameters(X.mean(axis=0), X.std(axis=0), 160.0, order)
+    made = AdditiveParameters(X.mean(axis=0), X.std(axis=0), 160.0, order, (None,) * X.shape[1])
     evidence = ProcessEvidence([y], np.ones(160), True)
 
     def search(rows, first):
@@ -158,3 +158,52 @@ def test_error_bars_of_additive_kernels_grow_away_from_the_rows():
     model = LaconicRegressor("additive").fit(X, y)
     near, far = (model.predict_dist(scale * X)[1].mean() for scale in (1.0, 4.0))
     assert far > 2 * near
+
+
+def with_codes(n, seed=0):
+    """Return rows whose first two features are codes, and values that depend on them."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(8, size=n), rng.integers(3, size=n)
+    X = np.column_stack([first, second, rng.normal(size=(n, 2))]).astype(float)
+    level = np.array([1.0, -1.0, 0.2, 0.8, -0.7, 0.5, -0.4, 1.2])
+    return X, level[first] + np.sin(2 * X[:, 2]) * (second == 1) + 0.3 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("kind", [LaconicClassifier, LaconicRegressor])
+def test_categories_are_compared_for_equality(kind, tmp_path):
+    X, y = with_codes(600)
+    y = y if kind is LaconicRegressor else y > 0.2
+    numbers, model = (kind(categorical_features=given).fit(X[:200], y[:200]) for given in (None, [0, 1]))
+    codes = model.kernel_.categories
+    assert set(codes) <= {0, 1}
+    assert codes[0] == pytest.approx({float(k): np.mean(X[:200, 0] == k) for k in range(8)})
+
+    def loss(each):
+        if kind is LaconicRegressor:
+            return -each.log_density(X[200:], y[200:]).mean()
+        return -each.predict_log_proba(X[200:])[np.arange(400), y[200:].astype(int)].mean()
+
+    assert loss(model) < loss(numbers) + (0.01 if kind is LaconicClassifier else -0.05)
+    renamed = X.copy()
+    renamed[:, 0] = np.array([5.0, -1.0, 3.5, 100.0, 0.0, 7.0, 2.0, 9.0])[X[:, 0].astype(int)]
+    again = kind("additive", categorical_features=[True, True, False, False])
+    again.fit(renamed[:200], y[:200])
+    same = kind("additive", categorical_features=[0, 1]).fit(X[:200], y[:200])
+    np.testing.assert_allclose(again.predict(renamed), same.predict(X), atol=1e-6)
+    pytest.importorskip("skops")
+    save(model, tmp_path / "model.skops")
+    new = np.where(np.arange(4) == 0, 77.0, X[200:])  # a code that has no effect
+    np.testing.assert_array_equal(load(tmp_path / "model.skops").predict(new), model.predict(new))
+    assert np.ptp(model.predict(new)) < np.ptp(model.predict(X[200:])) or kind is LaconicClassifier
+
+
+def test_names_of_categories_and_what_is_no_feature():
+    pandas = pytest.importorskip("pandas")
+    X, y = with_codes(100)
+    frame = pandas.DataFrame(X, columns=["colour", "size", "u", "v"])
+    by_name = LaconicRegressor("additive", categorical_features=["colour"]).fit(frame, y)
+    by_index = LaconicRegressor("additive", categorical_features=[0]).fit(X, y)
+    np.testing.assert_array_equal(by_name.predict(frame), by_index.predict(X))
+    for given in ([7], [-1], ["weight"], [True, False], 2.5):
+        with pytest.raises(ValueError, match="categorical_features must be names of features"):
+            LaconicRegressor(categorical_features=given).fit(frame, y)

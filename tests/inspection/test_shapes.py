@@ -87,6 +87,22 @@ def test_curves_and_maps_are_the_effects_on_shared_scales(fitted, data):
     assert [len(each.curves) for each in display.each()] == [1, 1, 0]
 
 
+def test_categories_are_drawn_at_their_codes_alone(plt):
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    X[:, 0] = np.arange(120) % 9
+    y = (X[:, 0] % 3) * X[:, 1] + X[:, 0] % 2
+    categories = {0: {float(code): 1.0 for code in range(9)}}
+    kernel = Additive(2, 0.3, mean=np.zeros(2), deviation=np.ones(2), categories=categories)
+    display = ShapeDisplay.from_estimator(SparseBayesRegressor(kernel=kernel).fit(X, y), X)
+    (curve,) = (each for each in display.curves if each.name == "feature 0")
+    np.testing.assert_array_equal(curve.values, np.arange(9))
+    assert curve.discrete
+    (surface,) = display.surfaces
+    np.testing.assert_array_equal(surface.values[0], np.arange(9))
+    assert surface.mean.shape == (60, 9)
+    assert surface.discrete
+
+
 def test_rows_are_marked_and_of_many_only_some(fitted, data):
     X, _ = data
     display = ShapeDisplay.from_estimator(fitted, X, features=[0])

@@ -145,6 +145,18 @@ def test_every_machine_with_every_kernel(machine, kernel):
         agree(model.fit(X, TARGET), NEW)
 
 
+@pytest.mark.parametrize("centred", [False, True])
+def test_codes_of_categories(centred):
+    """Known codes and others, in the kernel and, far from the rows, in its diagonal."""
+    codes, new = (np.random.default_rng(seed).choice([0.0, 1.0, 2.5], 50) for seed in (1, 2))
+    scale = {"mean": np.zeros(4), "deviation": np.ones(4)} if centred else {}
+    kernel = Additive(2, 0.5, categories={3: {0.0: 0.2, 1.0: 0.5, 2.5: 0.3}}, **scale)
+    rows, others = np.column_stack([X, codes]), np.column_stack([NEW[:50], new[: len(NEW[:50])]])
+    others[:3, 3] = 7.0
+    agree(LaconicRegressor(kernel).fit(rows, TARGET + codes), others)
+    agree(SparseBayesClassifier(kernel=kernel).fit(rows, WORDS), others)
+
+
 def test_every_kernel_that_is_offered_has_a_graph():
     offered = [getattr(laconism.kernels, name) for name in laconism.kernels.__all__]
     concrete = {

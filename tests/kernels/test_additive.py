@@ -35,11 +35,47 @@ def test_it_is_the_sum_over_all_sets_of_features(order):
     np.testing.assert_allclose(k(X, C), expected, rtol=1e-12)
 
 
-def test_with_a_large_gamma_codes_of_categories_are_equal_or_not():
+def coded(n, seed=0):
+    """Return rows whose first and third feature are codes."""
+    rng, X = np.random.default_rng(seed), rows(n, seed)
+    X[:, 0], X[:, 2] = rng.choice([-3.0, 0.5, 7.0], n), rng.integers(2, size=n)
+    return X
+
+
+CODES = {0: {-3.0: 0.5, 0.5: 0.2, 7.0: 0.3}, 2: {0.0: 2.0, 1.0: 6.0}}
+
+
+def test_codes_of_categories_are_equal_or_not():
     X = np.random.default_rng(0).integers(3, size=(20, 2)).astype(float)
     same = [(X[:, [j]] == X[:, j]).astype(float) for j in range(2)]
-    K = Additive(2, [1_000.0, 1_000.0], weights=[2.0, 3.0])(X, X)
+    shares = {0.0: 0.2, 1.0: 0.3, 2.0: 0.5}
+    K = Additive(2, weights=[2.0, 3.0], categories={0: shares, 1: shares})(X, X)
     np.testing.assert_allclose(K, 2 * same[0] + 3 * same[1] + 6 * same[0] * same[1], atol=1e-12)
+
+
+def test_a_centred_category_has_mean_zero_and_unit_variance_and_a_new_code_no_effect():
+    k = Additive(1, mean=[0.0], deviation=[1.0], categories={0: CODES[0]})
+    S, p = np.array([[-3.0], [0.5], [7.0]]), np.array([0.5, 0.2, 0.3])
+    np.testing.assert_allclose(p @ k(S, S), 0.0, atol=1e-15)
+    assert p @ k.diag(S) == pytest.approx(1.0)
+    np.testing.assert_allclose(k.diag(S), k(S, S).diagonal(), rtol=1e-12)
+    np.testing.assert_allclose(k.effect_products(S, [0]), k(S, S).T @ (p[:, None] * k(S, S)))
+    assert not k([[2.0]], S).any()
+    alone = Additive(1, mean=[0.0], deviation=[1.0], categories={0: {4.0: 1.0}})
+    assert not alone([[4.0]], [[4.0]]).any()
+
+
+def test_effects_of_categories_explain_the_variance():
+    rng = np.random.default_rng(3)
+    k = Additive(2, 0.4, mean=np.zeros(P), deviation=np.ones(P), categories=CODES)
+    C, a = coded(6, 1), np.array([1.0, -2.0, 0.5, 1.0, 0.3, -1.0])
+    S = rng.normal(size=(200_000, P))
+    for j, shares in CODES.items():
+        p = np.array([*shares.values()])
+        S[:, j] = rng.choice([*shares], len(S), p=p / p.sum())
+    sets = [each for size in (1, 2) for each in combinations(range(P), size)]
+    explained = sum(float(a @ k.effect_products(C, each) @ a) for each in sets)
+    assert explained == pytest.approx(np.var(k(S, C) @ a), rel=0.03)
 
 
 def test_of_the_highest_order_it_is_the_product_kernel():
@@ -48,21 +84,24 @@ def test_of_the_highest_order_it_is_the_product_kernel():
     np.testing.assert_allclose(Additive(P, 0.7)(X, C), np.prod(each, axis=0) - 1, rtol=1e-12)
 
 
+@pytest.mark.parametrize("categories", [None, CODES])
 @pytest.mark.parametrize("centred", [False, True])
-def test_symmetric_matrices_and_diagonals(centred):
-    X, k = rows(40), kernel(3, centred=centred)
+def test_symmetric_matrices_and_diagonals(centred, categories):
+    X, k = coded(40), kernel(3, centred=centred).set_params(categories=categories)
     K = k(X, X)
     np.testing.assert_allclose(K, k(X, X.copy()), rtol=1e-12)
     np.testing.assert_allclose(k.diag(X), K.diagonal(), rtol=1e-12)
     assert np.linalg.eigvalsh(K).min() > -1e-10
 
 
+@pytest.mark.parametrize("categories", [None, CODES])
 @pytest.mark.parametrize("same", [False, True])
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
-def test_gradients_are_those_of_finite_differences(order, centred, same):
-    X, k = rows(12), kernel(order, centred=centred)
-    C = X if same else rows(9, 1)
+def test_gradients_are_those_of_finite_differences(order, centred, same, categories):
+    made = rows if categories is None else coded
+    X, k = made(12), kernel(order, centred=centred).set_params(categories=categories)
+    C = X if same else made(9, 1)
     W = np.random.default_rng(2).normal(size=(12, C.shape[0]))
     found = k.parameter_gradients(X, C, W)
     for name in ("weights", "gamma", "variances"):
@@ -127,6 +166,8 @@ def test_a_classifier_takes_it_by_name():
         ({"mean": [0.0]}, "mean and deviation must be given together"),
         ({"mean": [0.0], "deviation": [0.0]}, "mean must be finite and deviation positive"),
         ({"gamma": [1.0, 2.0], "weights": [1.0]}, "one entry per feature"),
+        ({"categories": {0: {}}}, "categories must give each code a positive frequency"),
+        ({"categories": {0: {1.0: -1.0}}}, "categories must give each code a positive frequency"),
     ],
 )
 def test_settings_that_make_no_sense(settings, message):
@@ -137,3 +178,5 @@ def test_settings_that_make_no_sense(settings, message):
 def test_rows_of_another_width_are_a_sentence():
     with pytest.raises(ValueError, match="weights must have one entry per feature"):
         Additive(1, 1.0, [1.0, 2.0])(rows(3), rows(3))
+    with pytest.raises(ValueError, match="categories must name features from 0 to 3"):
+        Additive(1, categories={7: {1.0: 1.0}})(rows(3), rows(3))

@@ -82,10 +82,14 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
     tolerance : float or "auto", default="auto"
         Largest loss of the sparse model: the mean Kullback-Leibler divergence of its probabilities from
         those of the reference, in nats per observation. The fewest kernels within it are taken.
-        ``"auto"`` is 0.004, and more kernels are added while each gains at least 0.0002.
+        ``"auto"`` is 0.003, and more kernels are added while each gains at least 0.0002.
     weigh_features : bool, default=True
         Whether kernels that are learnt are candidates, where there are no more features than rows:
         additive kernels, and feature weights. At each row they are judged as if it had not been seen.
+    categorical_features : array-like of str, int or bool, default=None
+        The features that hold codes of categories: their names, their indices or a mask. Additive
+        kernels compare codes for equality; a code that was not in the training rows has no effect.
+        Other candidates take them as numbers.
     max_kernels : int or None, default=None
         Largest number of kernels, or of features for each output. ``None`` is as many as the tolerance
         asks for.
@@ -162,6 +166,7 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
         gamma: Any = "auto",
         tolerance: Any = "auto",
         weigh_features: bool = True,
+        categorical_features: Any = None,
         max_kernels: int | None = None,
         centres: str = "rows",
         likelihood: Any = "probit",
@@ -175,6 +180,7 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
         self.gamma = gamma
         self.tolerance = tolerance
         self.weigh_features = weigh_features
+        self.categorical_features = categorical_features
         self.max_kernels = max_kernels
         self.centres = centres
         self.likelihood = likelihood
@@ -208,6 +214,8 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
         :class:`LaconicClassifier`.
     weigh_features : bool, default=True
         As in :class:`LaconicClassifier`. With Gaussian noise they maximise the evidence.
+    categorical_features : array-like of str, int or bool, default=None
+        As in :class:`LaconicClassifier`.
     max_kernels : int or None, default=None
         As in :class:`LaconicClassifier`.
     centres : {"rows", "free"}, default="rows"
@@ -256,6 +264,7 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
         gamma: Any = "auto",
         tolerance: Any = "auto",
         weigh_features: bool = True,
+        categorical_features: Any = None,
         max_kernels: int | None = None,
         centres: str = "rows",
         likelihood: Any = "auto",
@@ -268,6 +277,7 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
         self.gamma = gamma
         self.tolerance = tolerance
         self.weigh_features = weigh_features
+        self.categorical_features = categorical_features
         self.max_kernels = max_kernels
         self.centres = centres
         self.likelihood = likelihood

@@ -33,8 +33,9 @@ class LearnAdditive:
         rows, lower = fits.rows, fits.once(LearnAdditive(self.order - 1)) if self.order > 1 else None
         if self.order > 1 and lower is None:
             return None
-        unit = fits.settings.kernel_family("rbf", rows.X, rows.weight).unit
-        return learn_additive(rows, unit, self.order, lower)
+        settings = fits.settings
+        unit = settings.kernel_family("rbf", rows.X, rows.weight).unit
+        return learn_additive(rows, unit, self.order, lower, settings.categories)
 
 
 @dataclass(frozen=True)

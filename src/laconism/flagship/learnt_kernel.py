@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -43,6 +44,15 @@ class AdditiveParameters:
     deviation: Array
     n_rows: float
     order: int
+    categories: tuple[dict[float, float] | None, ...]  # the frequencies of the codes of each feature
+
+    @classmethod
+    def of(cls, rows: TrainingRows, X: Array, unit: Array, order: int, is_code: Sequence[bool]) -> Self:
+        """Return those of features ``X`` of the rows, some of which are codes, with their units."""
+        found = [
+            _frequencies(x, rows.share) if codes else None for x, codes in zip(X.T, is_code, strict=True)
+        ]
+        return cls(rows.share @ X, unit, rows.total, order, tuple(found))
 
     def first(self) -> Array:
         """Return the first parameters: equal weights and widths, and sums over sets of an order."""
@@ -68,7 +78,10 @@ class AdditiveParameters:
     def kernel(self, at: Array) -> Additive:
         """Return the kernel with these parameters."""
         w, a, v = self.split(at)
-        return Additive(self.order, a / self.deviation**2, w, v, self.mean, self.deviation)
+        known = {k: codes for k, codes in enumerate(self.categories) if codes is not None}
+        return Additive(
+            self.order, a / self.deviation**2, w, v, self.mean, self.deviation, known or None
+        )
 
     def gradient(self, at: Array, slopes: ParameterGradients) -> Array:
         """Return the gradient of the evidence, given that in the parameters of the kernel."""
@@ -97,7 +110,13 @@ class AdditiveParameters:
 
     def on(self, features: Index) -> AdditiveParameters:
         """Return those of some of the features."""
-        return replace(self, mean=self.mean[features], deviation=self.deviation[features])
+        categories = tuple(self.categories[k] for k in features)
+        return replace(
+            self,
+            mean=self.mean[features],
+            deviation=self.deviation[features],
+            categories=categories,
+        )
 
     def part(self, features: Index, at: Array) -> Array:
         """Return the values of the parameters of some of the features."""
@@ -118,6 +137,11 @@ class AdditiveParameters:
     def used(self, at: Array) -> Array:
         """Return which features have an effect."""
         return np.asarray(self.n_rows * self.variances(at) >= _MIN_VARIANCE_TIMES_ROWS)
+
+
+def _frequencies(x: Array, share: Array) -> dict[float, float]:
+    codes, at = np.unique(x, return_inverse=True)
+    return dict(zip(codes.tolist(), np.bincount(at, share).tolist(), strict=True))
 
 
 def _sums_without(w: Array, order: int) -> list[Array]:
@@ -222,7 +246,9 @@ class LearntAdditive(NamedTuple):
         weights[self.columns], mean[self.columns] = w, self.parameters.mean
         deviation[self.columns] = self.parameters.deviation
         gamma[self.columns] = a / self.parameters.deviation**2
-        return Additive(v.size, gamma, weights, v, mean, deviation)
+        codes = zip(self.columns.tolist(), self.parameters.categories, strict=True)
+        known = {j: each for j, each in codes if each is not None}
+        return Additive(v.size, gamma, weights, v, mean, deviation, known or None)
 
     def optimism(self, rows: TrainingRows) -> Array:
         """Return what the left-out log density of each row loses without the row."""
@@ -236,9 +262,15 @@ class LearntAdditive(NamedTuple):
 
 
 def learn_additive(
-    rows: TrainingRows, unit: Array, order: int, lower: LearntAdditive | None
+    rows: TrainingRows,
+    unit: Array,
+    order: int,
+    lower: LearntAdditive | None,
+    codes: Collection[int] = (),
 ) -> LearntAdditive | None:
     """Return the most probable additive kernel of the features that vary, in these squared units.
+
+    The features ``codes`` hold codes of categories, which are equal or not.
 
     The search starts from the kernel of one order less, if there is any, and from pairs of features that
     have an effect together. There is no kernel where the evidence has no formula.
@@ -249,7 +281,8 @@ def learn_additive(
     if evidence is None or columns.size < order:
         return None
     X = np.ascontiguousarray(X[:, columns])
-    whole = AdditiveParameters(rows.share @ X, np.sqrt(unit[columns]), rows.total, order)
+    is_code = [j in codes for j in columns.tolist()]
+    whole = AdditiveParameters.of(rows, X, np.sqrt(unit[columns]), order, is_code)
     features = np.arange(columns.size)
     first = whole.first()
     if lower is not None:

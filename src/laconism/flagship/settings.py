@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+
 from .._component import is_name, is_positive
 from .._protocols import Array
 from .kernel_family import KernelFamily
@@ -31,6 +33,7 @@ class Settings:
     max_rank: int = 1000
     free_centres: bool = False
     n_jobs: int | None = None
+    categories: frozenset[int] = frozenset()  # the features that hold codes of categories
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
@@ -50,6 +53,7 @@ class Settings:
             max_rank=int(estimator.max_rank),
             free_centres=estimator.centres == "free",
             n_jobs=estimator.n_jobs,
+            categories=_categories(estimator),
         )
 
     @property
@@ -66,3 +70,20 @@ class Settings:
 
 def _given(value: Any) -> float | None:
     return None if is_name(value, "auto") else float(value)
+
+
+def _categories(estimator: Any) -> frozenset[int]:
+    """Return the features that hold codes of categories, given by a mask, by indices or by names."""
+    given, names = estimator.categorical_features, [*getattr(estimator, "feature_names_in_", ())]
+    if given is None:
+        return frozenset()
+    p, each = estimator.n_features_in_, np.atleast_1d(given)
+    if each.dtype == bool and each.shape == (p,):
+        return frozenset(np.flatnonzero(each).tolist())
+    found = [names.index(one) if one in names else one for one in each.tolist()]
+    if each.dtype == bool or not all(type(one) is int and 0 <= one < p for one in found):
+        raise ValueError(
+            f"categorical_features must be names of features, indices from 0 to {p - 1} or a mask of "
+            f"{p} features, got {given!r}."
+        )
+    return frozenset(found)

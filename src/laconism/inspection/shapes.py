@@ -38,6 +38,7 @@ class Curve(NamedTuple):
     deviation: Array
     share: float  # of the variance of the latent
     rows: Array  # values of the rows
+    discrete: bool = False  # whether there are no values between these
 
 
 class Surface(NamedTuple):
@@ -48,6 +49,7 @@ class Surface(NamedTuple):
     mean: Array  # of shape (values of the second, values of the first)
     share: float
     rows: Array  # of shape (rows, 2)
+    discrete: bool = False  # whether there are no values between those of a feature
 
 
 @dataclass(eq=False, repr=False)
@@ -308,14 +310,22 @@ def _curve(
 ) -> Curve:
     """Return the effect of one feature over the range of the rows."""
     (j,) = features
-    values = np.unique(rows.Z[:, j])
-    if values.size > _MAX_DISCRETE_VALUES:
-        values = np.linspace(values[0], values[-1], points)
+    values, discrete = _values(latent, rows, j, points)
     at = np.zeros((values.size, len(rows.names)))
     at[:, j] = values
     mean, deviation = latent.effect(at, features)
     marked = rows.marked(features)[:, 0]
-    return Curve(rows.names[j], rows.in_units(values, j), mean, deviation, share, marked)
+    return Curve(rows.names[j], rows.in_units(values, j), mean, deviation, share, marked, discrete)
+
+
+def _values(
+    latent: AdditiveLatent, rows: _Rows, j: int, points: int, most: int = _MAX_DISCRETE_VALUES
+) -> tuple[Array, bool]:
+    """Return values of a feature, and whether these are all: those of few values, or of categories."""
+    values = np.unique(rows.Z[:, j])
+    if values.size <= most or j in (latent.kernel.categories or {}):
+        return values, True
+    return np.linspace(values[0], values[-1], points), False
 
 
 def _surface(
@@ -323,13 +333,12 @@ def _surface(
 ) -> Surface:
     """Return the effect of a pair of features over the range of the rows."""
     i, j = features
-    ends = [(rows.Z[:, k].min(), rows.Z[:, k].max()) for k in features]
-    first, second = (np.linspace(*each, points) for each in ends)
-    at = np.zeros((points**2, len(rows.names)))
+    (first, some), (second, others) = (_values(latent, rows, k, points, most=1) for k in features)
+    at = np.zeros((first.size * second.size, len(rows.names)))
     at[:, i], at[:, j] = (each.ravel() for each in np.meshgrid(first, second))
-    mean = latent.effect(at, features)[0].reshape(points, points)
-    values = rows.in_units(first, i), rows.in_units(second, j)
-    return Surface((rows.names[i], rows.names[j]), values, mean, share, rows.marked(features))
+    mean = latent.effect(at, features)[0].reshape(second.size, first.size)
+    values, names = (rows.in_units(first, i), rows.in_units(second, j)), (rows.names[i], rows.names[j])
+    return Surface(names, values, mean, share, rows.marked(features), some or others)
 
 
 def _label(model: Any, output: int) -> str:
@@ -363,7 +372,7 @@ def _draw_curve(ax: Any, curve: Curve) -> Any:
     """Draw an effect with two standard deviations, and the values of the rows."""
     low, high = curve.mean - 2 * curve.deviation, curve.mean + 2 * curve.deviation
     ax.axhline(0, color=ASIDE, linewidth=0.8, linestyle="dotted")
-    if curve.values.size > _MAX_DISCRETE_VALUES:
+    if not curve.discrete:
         ax.fill_between(curve.values, low, high, color=FIRST, alpha=0.18, linewidth=0)
         (drawn,) = ax.plot(curve.values, curve.mean, color=FIRST, linewidth=1.8)
         place = ax.get_xaxis_transform()
@@ -373,7 +382,7 @@ def _draw_curve(ax: Any, curve: Curve) -> Any:
     else:
         look = {"color": FIRST, "capsize": 3, "linestyle": "none"}
         drawn = ax.errorbar(curve.values, curve.mean, 2 * curve.deviation, marker="o", **look)
-        ax.set_xticks(curve.values)
+        ax.set_xticks(curve.values[:: -(-curve.values.size // 8)])  # eight labels at the most
         ax.margins(x=0.3)
     ax.set(xlabel=brief(curve.name, 28, 8))
     ax.set_title(f"{_percent(curve.share)} of the variance", fontsize="medium")
@@ -382,9 +391,10 @@ def _draw_curve(ax: Any, curve: Curve) -> Any:
 
 def _draw_surface(ax: Any, surface: Surface, top: float) -> Any:
     """Draw the effect of a pair, with lines of equal effect that are dashed below zero."""
-    look = {"cmap": "RdBu_r", "vmin": -top, "vmax": top, "shading": "gouraud", "rasterized": True}
+    shading = "nearest" if surface.discrete else "gouraud"
+    look = {"cmap": "RdBu_r", "vmin": -top, "vmax": top, "shading": shading, "rasterized": True}
     mesh = ax.pcolormesh(*surface.values, surface.mean, **look)
-    if np.ptp(surface.mean) > 0:
+    if np.ptp(surface.mean) > 0 and not surface.discrete:
         ax.contour(*surface.values, surface.mean, levels=6, colors="black", linewidths=0.5)
     ax.plot(*surface.rows.T, "o", color="black", alpha=0.35, markersize=1.8, markeredgewidth=0)
     ax.set(xlabel=brief(surface.names[0], 28, 8), ylabel=brief(surface.names[1], 28, 8))

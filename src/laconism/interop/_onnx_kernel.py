@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels import RBF, Additive, Linear, Matern, Polynomial, Product, Scaled, Sum
+from ..kernels._category_term import CategoryTerm
 from ..kernels.matern import MAX_SCALED_DISTANCE
 from ._onnx_graph import Tensor, zeros
 
@@ -116,6 +117,9 @@ def _additive(kernel: Additive, X: Tensor, centres: Centres) -> Tensor:
     """Return the sum of products of kernels of one feature, by the recursion of the Python code."""
     terms = []
     for term in kernel.terms(centres.shape[1]):
+        if isinstance(term, CategoryTerm):
+            terms.append(_category(term, X, centres[:, term.feature]))
+            continue
         x, c = _standardised(term, X), (centres[:, term.feature] - term.mean) / term.deviation
         apart = x - c
         each = (apart * apart * -term.gamma).exp()
@@ -123,6 +127,25 @@ def _additive(kernel: Additive, X: Tensor, centres: Centres) -> Tensor:
             each = (each - _mean_at(term, x) * (term.mean_at(c) / term.grand_mean)) * (1 / term.height)
         terms.append(each * term.weight)
     return _combined(kernel, terms)
+
+
+def _category(term: CategoryTerm, X: Tensor, c: Centres) -> Tensor:
+    """Return the comparison of codes."""
+    found, factor = _equal(term, X, c), term.weight / term.height
+    if term.is_centred:
+        found = found - _share_of(term, X) * (term.share_of(c) / term.grand_mean)
+    return found * factor
+
+
+def _equal(term: CategoryTerm, X: Tensor, codes: Centres) -> Tensor:
+    """Return one where the code of a row is that of a column, and zero elsewhere."""
+    return X.graph.op("Equal", X.columns([term.feature]), codes[None]).where(1.0, 0.0)
+
+
+def _share_of(term: CategoryTerm, X: Tensor) -> Tensor:
+    """Return the share of the code of each row, as a column."""
+    found: Tensor = _equal(term, X, term.codes) @ term.shares[:, None]
+    return found
 
 
 def _standardised(term: Any, X: Tensor) -> Tensor:
@@ -142,6 +165,9 @@ def _mean_at(term: Any, x: Tensor) -> Tensor:
 
 def _additive_diagonal(term: Any, X: Tensor) -> Tensor:
     """Return the weighted kernel of one feature with itself."""
+    if isinstance(term, CategoryTerm):
+        share = _share_of(term, X) if term.is_centred else zeros(X)
+        return (1.0 - share * share * (1 / term.grand_mean)) * (term.weight / term.height)
     x = _standardised(term, X)
     found: Tensor = zeros(X) + term.weight
     if term.is_centred:

@@ -2,7 +2,7 @@
 
 - ``base``: the base classes, of the distance and of the inner product, sums and products.
 - ``_pairwise``: distances and inner products of rows, dense or sparse, without overflow.
-- ``_term``: the kernel of one feature in an additive kernel.
+- ``_term``, ``_category_term``: the kernel of one feature, or of categories, in an additive kernel.
 - ``linear``, ``polynomial``, ``rbf``, ``matern``, ``additive``: the kernels.
 - ``scaled``: a weight for each feature; ``callable``: a function as a kernel.
 - ``_resolve``: from the argument ``kernel=`` of an estimator to a kernel.

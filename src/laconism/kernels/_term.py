@@ -50,6 +50,10 @@ class Term(NamedTuple):
         cross = np.multiply.outer(one, m)
         return np.asarray((both - cross - cross.T + square * np.multiply.outer(m, m)) / self.height**2)
 
+    def pairs(self, x: Array, c: Array) -> Pairs:
+        """Return the term for every pair of a value of ``x`` and one of ``c``."""
+        return Pairs.of(self, x, c)
+
     def mean_at(self, x: Array) -> Array:
         """Return ``E[exp(-a (x - S)^2)]`` for a standard normal ``S``."""
         spread = 1 + 2 * self.gamma
@@ -141,9 +145,7 @@ class Pairs:
         term = self.term
         if t is None:
             return float(np.vdot(rest[0], self.block(rows, columns))), 0.0
-        H: Any = rest[-1]
-        for each in rest[-2::-1]:  # Horner's rule
-            H = each - t * H
+        H: Any = derivative(rest, t)
         x_squares, c_squares = self.squares[0][rows], self.squares[1][columns]
         products = (H * t) @ c_squares
         whole = float(products[:, 0].sum())
@@ -159,3 +161,11 @@ class Pairs:
             moved -= term.weight / (term.height * term.grand_mean) * (far + change)
             moved -= term.height_slope * whole
         return whole / term.weight, moved * term.deviation**2
+
+
+def derivative(rest: Sequence[Array], t: Array) -> Array:
+    """Return the gradient in a term, given its coefficients as a polynomial in minus the term."""
+    H: Any = rest[-1]
+    for each in rest[-2::-1]:  # Horner's rule
+        H = each - t * H
+    return np.asarray(H)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from .._component import is_count, is_positive, require
 from .._protocols import Array
 from ..linalg import BLOCK_ENTRIES, CACHED_ENTRIES, as_dense, row_blocks
+from ._category_term import CategoryPairs, CategoryTerm
 from ._pairwise import as_pair
 from ._term import Pairs, ParameterGradients, Term
 from .base import Kernel
+
+AnyTerm: TypeAlias = Term | CategoryTerm
+AnyPairs: TypeAlias = Pairs | CategoryPairs
 
 
 class Additive(Kernel):
@@ -36,15 +41,17 @@ class Additive(Kernel):
         Largest number of features in a product. With ``order = p`` and all weights and variances one,
         the kernel is the product of :math:`1 + k_j`, less one.
     gamma : float or array-like of shape (p,), default=1.0
-        Inverse squared widths, positive. With a large one, such as 1000, the kernel of a feature of
-        whole numbers says whether two categories are equal.
+        Inverse squared widths, positive; not used for categories.
     weights : array-like of shape (p,) or None, default=None
         Weights of the features, not negative; zero removes a feature, ``None`` is one for all.
     variances : array-like of shape (order,) or None, default=None
         Variances of the orders, not negative; ``None`` is one for all.
     mean, deviation : array-like of shape (p,) or None, default=None
         Normal distribution of each feature under which its functions have mean zero; ``None`` does not
-        centre.
+        centre. Categories are centred under their frequencies.
+    categories : dict or None, default=None
+        For the index of each feature that holds codes of categories, a dict with the frequency of each
+        code. The kernel of the feature is one if two codes are equal, and zero otherwise.
 
     Examples
     --------
@@ -63,6 +70,7 @@ class Additive(Kernel):
         variances: ArrayLike | None = None,
         mean: ArrayLike | None = None,
         deviation: ArrayLike | None = None,
+        categories: Mapping[int, Mapping[float, float]] | None = None,
     ) -> None:
         self.order = order
         self.gamma = gamma
@@ -70,6 +78,7 @@ class Additive(Kernel):
         self.variances = variances
         self.mean = mean
         self.deviation = deviation
+        self.categories = categories
 
     def check(self) -> None:
         """Raise ``ValueError`` unless all parameters are finite and their lengths agree."""
@@ -91,6 +100,11 @@ class Additive(Kernel):
         if self.mean is not None:
             allowed = bool(np.isfinite(self.mean).all()) and _all_finite(self.deviation, positive=True)
             require(allowed, self, "mean must be finite and deviation positive", self.deviation)
+        for codes in (self.categories or {}).values():
+            pairs = [[*codes], [*codes.values()]] if isinstance(codes, Mapping) and codes else [[], []]
+            allowed = bool(pairs[0]) and bool(np.isfinite(pairs[0]).all())
+            allowed = allowed and _all_finite(pairs[1], positive=True)
+            require(allowed, self, "categories must give each code a positive frequency", codes)
         given = (self.gamma, self.weights, self.mean, self.deviation)
         lengths = {np.size(each) for each in given if each is not None and np.ndim(each) == 1}
         require(len(lengths) <= 1, self, "lists must have one entry per feature", lengths)
@@ -98,7 +112,7 @@ class Additive(Kernel):
     def __call__(self, X: Any, C: Any) -> Array:
         """Return the sum of the elementary symmetric polynomials for every pair of rows."""
         terms, A, B = self._prepared(X, C)
-        pairs = [Pairs.of(term, A[:, term.feature], B[:, term.feature]) for term in terms]
+        pairs = [term.pairs(A[:, term.feature], B[:, term.feature]) for term in terms]
         return self._matrix(pairs, (A.shape[0], B.shape[0]), symmetric=A is B)[0]
 
     def diag(self, X: Any) -> Array:
@@ -113,7 +127,7 @@ class Additive(Kernel):
         if self.mean is not None:
             raise ValueError("Additive: no scales fit on top of a mean; leave mean and deviation out.")
         gamma = np.broadcast_to(np.asarray(self.gamma, dtype=np.float64), np.shape(theta))
-        scaled = Additive(self.order, gamma * np.asarray(theta), self.weights, self.variances)
+        scaled: Additive = clone(self).set_params(gamma=gamma * np.asarray(theta))
         return gamma * scaled.parameter_gradients(X, C, W).gamma
 
     def parameter_gradients(self, X: Any, C: Any, W: Array) -> ParameterGradients:
@@ -129,7 +143,7 @@ class Additive(Kernel):
         One-dimensional kernels are evaluated once for both, if they are not too large to keep.
         """
         terms, A, B = self._prepared(X, C, every=True)
-        pairs = [Pairs.of(term, A[:, term.feature], B[:, term.feature]) for term in terms]
+        pairs = [term.pairs(A[:, term.feature], B[:, term.feature]) for term in terms]
         used = [each for each in pairs if each.term.weight > 0]
         keep = len(used) * A.shape[0] * B.shape[0] <= 8 * BLOCK_ENTRIES
         K, blocks = self._matrix(used, (A.shape[0], B.shape[0]), symmetric=A is B, keep=keep)
@@ -157,7 +171,7 @@ class Additive(Kernel):
         """
         terms, A, B = self._prepared(X, X, every=True)
         unit = [term._replace(weight=1.0) for term in terms]
-        pairs = [Pairs.of(term, A[:, term.feature], B[:, term.feature]) for term in unit]
+        pairs = [term.pairs(A[:, term.feature], B[:, term.feature]) for term in unit]
         found = np.zeros((len(pairs),) * 2)
         for rows in row_blocks(len(A), len(A), CACHED_ENTRIES):
             block = _Block(rows, slice(rows.start, None))
@@ -167,7 +181,12 @@ class Additive(Kernel):
         return found
 
     def _matrix(
-        self, pairs: Sequence[Pairs], shape: tuple[int, int], *, symmetric: bool, keep: bool = False
+        self,
+        pairs: Sequence[AnyPairs],
+        shape: tuple[int, int],
+        *,
+        symmetric: bool,
+        keep: bool = False,
     ) -> tuple[Array, list[_Block]]:
         """Return the kernel matrix, and its blocks; of a symmetric matrix those of one triangle."""
         v = self.order_variances()
@@ -190,7 +209,7 @@ class Additive(Kernel):
         found = np.full((A.shape[0], B.shape[0]), self.order_variances()[len(features) - 1])
         for feature in features:
             term, every = terms[feature], slice(None)
-            pairs = Pairs.of(term, A[:, feature], B[:, feature])
+            pairs = term.pairs(A[:, feature], B[:, feature])
             found *= pairs.block(every, every) if term.weight > 0 else 0.0
         return found
 
@@ -215,7 +234,7 @@ class Additive(Kernel):
             return np.ones(self.order)
         return np.asarray(self.variances, dtype=np.float64)
 
-    def terms(self, n_features: int, *, every: bool = False) -> list[Term]:
+    def terms(self, n_features: int, *, every: bool = False) -> list[AnyTerm]:
         """Return the kernel of each feature of positive weight, or of every feature."""
         for name in ("gamma", "weights", "mean", "deviation"):
             value = getattr(self, name)
@@ -224,18 +243,24 @@ class Additive(Kernel):
                     f"Additive: {name} must have one entry per feature ({n_features}), got "
                     f"{np.size(value)}."
                 )
-        is_centred = self.mean is not None
+        is_centred, known = self.mean is not None, self.categories or {}
+        if not all(0 <= j < n_features for j in known):
+            raise ValueError(
+                f"Additive: categories must name features from 0 to {n_features - 1}, got {[*known]}."
+            )
         given: list[Any] = [self.gamma, 1.0 if self.weights is None else self.weights]
         given += [self.mean, self.deviation] if is_centred else [0.0, 1.0]
         each = (np.broadcast_to(np.asarray(value, dtype=np.float64), n_features) for value in given)
         return [
-            Term(j, float(gamma * unit**2), float(weight), float(mean), float(unit), is_centred)
+            _category_term(j, known[j], float(weight), is_centred)
+            if j in known
+            else Term(j, float(gamma * unit**2), float(weight), float(mean), float(unit), is_centred)
             for j, (gamma, weight, mean, unit) in enumerate(zip(*each, strict=True))
             if every or weight > 0
         ]
 
-    def _prepared(self, X: Any, C: Any, *, every: bool = False) -> tuple[list[Term], Array, Array]:
-        """Return the terms and both matrices, standardised."""
+    def _prepared(self, X: Any, C: Any, *, every: bool = False) -> tuple[list[AnyTerm], Array, Array]:
+        """Return the terms and both matrices, standardised but for categories."""
         A, B = as_pair(X, C)
         same = A is B
         A = as_dense(A)
@@ -244,8 +269,10 @@ class Additive(Kernel):
             raise ValueError("A kernel needs finite numbers, got NaN or infinity.")
         terms = self.terms(A.shape[1], every=every)
         if self.mean is not None:
-            A = (A - self.mean) / self.deviation
-            B = A if same else (B - self.mean) / self.deviation
+            mean, unit = (np.array(each, dtype=np.float64) for each in (self.mean, self.deviation))
+            mean[[*(self.categories or {})]], unit[[*(self.categories or {})]] = 0.0, 1.0
+            A = (A - mean) / unit
+            B = A if same else (B - mean) / unit
         return terms, A, B
 
 
@@ -258,7 +285,7 @@ class _Block:
     sums: list[Array] | None = None
     kept: list[Array] | None = None
 
-    def terms(self, pairs: Sequence[Pairs]) -> Iterable[Array]:
+    def terms(self, pairs: Sequence[AnyPairs]) -> Iterable[Array]:
         """Return the weighted kernel of each feature."""
         return self.kept or (each.block(self.rows, self.columns) for each in pairs)
 
@@ -269,6 +296,14 @@ class _Block:
         G = W[self.rows, self.columns] + W[self.columns, self.rows].T
         G[:, : self.rows.stop - self.rows.start] /= 2
         return G
+
+
+def _category_term(
+    feature: int, frequencies: Mapping[float, float], weight: float, is_centred: bool
+) -> CategoryTerm:
+    codes = np.array(sorted(frequencies), dtype=np.float64)
+    shares = np.array([frequencies[code] for code in sorted(frequencies)], dtype=np.float64)
+    return CategoryTerm(feature, codes, shares / shares.sum(), weight, is_centred)
 
 
 def _all_finite(value: Any, *, positive: bool) -> bool:

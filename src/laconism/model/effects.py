@@ -8,6 +8,7 @@ from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from .._protocols import Array, Basis, Index
 from ..basis import KernelBasis
@@ -82,7 +83,7 @@ class AdditiveLatent:
         a, kernel = self.posterior.mean[self.weights], self.kernel
         if not a.any():
             return {}
-        one = Additive(1, kernel.gamma, kernel.weights, None, kernel.mean, kernel.deviation)
+        one = clone(kernel).set_params(order=1, variances=None)
         used = [term.feature for term in kernel.terms(self.centres.shape[1])]
         products = {j: one.effect_products(self.centres, [j]) for j in used}
         A, found = np.outer(a, a), dict[tuple[int, ...], float]()
