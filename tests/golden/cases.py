@@ -305,7 +305,7 @@ def command(*words):
 
 
 case("flagship-two-classes", lib.LaconicClassifier, plane(), more=reference_at)
-case("flagship-two-classes-alike", lambda: lib.LaconicClassifier(weigh_features=False), cross())
+case("flagship-two-classes-alike", lambda: lib.LaconicClassifier(weigh_features=False), cross(60))
 case("flagship-two-classes-weighed", lib.LaconicClassifier, bent_labels())
 case("flagship-two-classes-logistic", lambda: lib.LaconicClassifier(likelihood="logistic"), plane(60, 1))
 case("flagship-two-classes-squashed", lib.LaconicClassifier, long_tails, more=squashes)
@@ -340,7 +340,7 @@ case("flagship-classes-weighed", lib.LaconicClassifier, words(150, 6, 1))
 case("flagship-two-classes-halves", lambda: lib.LaconicClassifier("rbf"), linear_labels(140, 36))
 case("flagship-two-classes-many-rows", lambda: lib.LaconicClassifier(weigh_features=False), plane(1250))
 case("flagship-two-classes-low-rank", lambda: lib.LaconicClassifier(max_rank=15), plane(100, 5))
-case("flagship-values", lib.LaconicRegressor, sinc(), more=reference_at)
+case("flagship-values", lib.LaconicRegressor, sinc(80, 0.3), more=reference_at)
 case("flagship-values-weighed", lib.LaconicRegressor, bent_values(110, 4, 2, noise=0.5))
 case("flagship-values-steps", lib.LaconicRegressor, steps, more=kind_of_kernel, skip=WEIGHTS)
 case("flagship-values-matern", lambda: lib.LaconicRegressor("matern"), sinc(60, 0.3, 2))
@@ -382,7 +382,7 @@ case(
 case(
     "flagship-values-slim",
     lambda: lib.LaconicRegressor(tolerance=0.01),
-    sinc(60),
+    sinc(80, 0.3, 1),
     after=lambda m: m.slim(),
 )
 case(
