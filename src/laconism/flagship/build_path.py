@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from .reference import Reference
     from .references import FittedReferences
 
-# No column is added once the loss is below this fraction of the tolerance.
-_STOP_TOLERANCE_FRACTION = 0.1
+# Of the tolerance; see PathBuilder.
+_STOP_FRACTION = 0.1
 # This many columns are added in any case: one may fit the mean, but not yet the variance.
 _MIN_FORWARD_COLUMNS = 10
 
@@ -98,13 +98,16 @@ class PathBuilder:
         path = self.project([columns[size] for size in sizes], self._left_out_errors(sizes))
         return replace(path, complete=len(columns) <= max_columns)
 
-    def _columns(self, max_columns: int) -> list[Index]:
-        """Return the columns of every size, chosen among all or among those of a sparse reference."""
+    def _columns(self, max_columns: int, stop_fraction: float = _STOP_FRACTION) -> list[Index]:
+        """Return the columns of every size, chosen among all or among those of a sparse reference.
+
+        No column is added once the loss is below a fraction of the tolerance.
+        """
         r, priors, weight = np.mean(self.loss.seen, axis=0), self.priors(), self.dense.weight
         stop: Any = {
             "intercept": self.dense.intercept,
             "max_columns": max_columns,
-            "enough": _STOP_TOLERANCE_FRACTION * self.tolerance * float(weight.sum()),
+            "enough": stop_fraction * self.tolerance * float(weight.sum()),
             "min_columns": _MIN_FORWARD_COLUMNS,
         }
         if priors:
@@ -133,7 +136,7 @@ class PathBuilder:
 
         def errors_without(stay: Index, out: Index) -> Array:
             part = PathBuilder.of(self.fitted.on(stay), range(n_outputs), self.coupling, self.tolerance)
-            columns = part._columns(sizes[-1])
+            columns = part._columns(sizes[-1], stop_fraction=0.0)
             used = np.unique(np.concatenate(columns))
             Phi = self.fitted.built.design.keep(used).rows(out).matvec(np.eye(used.size))
             m = [each.posterior.latent(self.features[out])[0] for each in part.references]
