@@ -209,9 +209,9 @@ class LaconicRegressor(GaussianPredictions, LaconicModel):
     gamma : float or "auto", default="auto"
         Parameter of the named kernels, on standardised features. ``"auto"`` searches for it.
     tolerance : float or "auto", default="auto"
-        Largest loss of the sparse model: the mean squared difference of its mean from that of the
-        reference, over twice the predictive variance, in nats per observation. ``"auto"`` as in
-        :class:`LaconicClassifier`.
+        Largest loss of the sparse model: the mean of the squared difference of its mean from that of
+        the reference, over twice the predictive variance of a row that has not been seen, in nats per
+        observation. ``"auto"`` as in :class:`LaconicClassifier`.
     weigh_features : bool, default=True
         As in :class:`LaconicClassifier`. With Gaussian noise they maximise the evidence.
     categorical_features : array-like of str, int or bool, default=None

@@ -156,11 +156,11 @@ class ValueProjection:
     ) -> Callable[[list[Latent]], Array]:
         """Return a function of latents: squared errors of means over twice the variance, per row.
 
-        The variance is that of a target at new rows, on average.
+        The variance is that of the target of a row that has not been seen.
         """
         noise: Any = references[0].likelihood
-        variance = float(1 / noise.information + share @ references[0].target_variance(share))
-        half, m = 0.5 / variance, references[0].m
+        half = 0.5 / (1 / noise.information + references[0].left_out_v)
+        m = references[0].m
         return lambda latents: half * (latents[0][0] - m) ** 2
 
     def add_projection_error(
