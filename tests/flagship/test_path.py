@@ -121,8 +121,8 @@ def test_the_reference_on_some_rows_is_that_of_a_fit_to_them(kind):
     fit = path_builder(model, X, y).fitted
     again = fit.on(np.arange(len(X)))
     (old,), (new,) = fit.references, again.references
-    np.testing.assert_allclose(new.posterior.mean, old.posterior.mean, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(new.v, old.v, rtol=1e-4)
+    np.testing.assert_allclose(new.posterior.mean, old.posterior.mean, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(new.v, old.v, rtol=1e-3)
     assert new.mean_scale == old.mean_scale
 
 
