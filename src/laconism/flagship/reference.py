@@ -9,12 +9,12 @@ import numpy as np
 
 from .._protocols import Array, Index
 from ..judging.left_out import divide_out, leave_one_out
+from ..laplace.mode import Mode, find_mode
 from ..likelihoods import Binary, Likelihood
 from ..posterior import GaussianPosterior
 from .reference_features import FeatureMap, KernelMap
 
 if TYPE_CHECKING:
-    from ..laplace.mode import Mode
     from ..solvers import Problem
 
 # Mean and variance of the latent at each row.
@@ -94,6 +94,18 @@ class Reference:
         _, slope, curvature = self.likelihood.evaluate(problem.y, m)
         left_out_m, left_out_v = divide_out(m, v, curvature, curvature * m + slope)
         return replace(self, m=m, v=v, left_out_m=left_out_m, left_out_v=left_out_v)
+
+    def fitted_to(self, problem: Problem, gain: float = 1e-6) -> Self:
+        """Return the reference under the same prior and noise, fitted to the rows of a problem.
+
+        Its means have the scale of this one. The search for its mode ends with a step that gains less
+        than ``gain`` nats.
+        """
+        post, scale, variance = self.posterior, self.mean_scale, self.weight_variance
+        alpha = np.full(post.mean.size, 1 / variance if variance else 1.0)
+        b = post.intercept / scale if problem.intercept else 0.0
+        mode = find_mode(problem, alpha, self.likelihood, post.mean / scale, b, gain)
+        return type(self).of(self.feature_map, mode, self.relative_precision).with_mean_scale(scale)
 
     def left_out_log_density(self, y: Array) -> Array:
         """Return the log probability of each target, predicted without its row."""

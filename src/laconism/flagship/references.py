@@ -11,7 +11,6 @@ from joblib import Parallel, delayed
 from .._protocols import Array, Index
 from ..design import Built, DenseDesign, build_design
 from ..judging.folds import latents_without_parts
-from ..laplace.mode import find_mode
 from ..laplace.shared_precision import fit_shared
 from ..linalg import as_dense
 from ..solvers import Problem
@@ -57,7 +56,7 @@ class FittedReferences:
         rows = self.rows.on(stay)
         problems = rows.problems(self.problems[0].design.rows(stay))
         pairs = zip(self.references, problems, strict=True)
-        references = [_fitted_again(*pair) for pair in pairs]
+        references = [reference.fitted_to(problem) for reference, problem in pairs]
         built = self.built._replace(design=self.built.design.rows(stay))
         return replace(self, rows=rows, references=references, problems=problems, built=built)
 
@@ -93,20 +92,6 @@ def fit_reference(
     precision, moments = choice.relative_precision, choice.features.moments
     mode = fit_shared(problem, precision, latent=start, gain=gain, moments=moments)
     return Reference.of(feature_map, mode, precision)
-
-
-def _fitted_again(reference: Reference, problem: Problem, gain: float = 1e-6) -> Reference:
-    """Return a reference under the same prior and noise, fitted to the rows of a problem.
-
-    Its means have the scale of the calibrated reference. The search for its mode ends with a step that
-    gains less than ``gain`` nats.
-    """
-    post, scale, variance = reference.posterior, reference.mean_scale, reference.weight_variance
-    alpha = np.full(post.mean.size, 1 / variance if variance else 1.0)
-    b = post.intercept / scale if problem.intercept else 0.0
-    mode = find_mode(problem, alpha, reference.likelihood, post.mean / scale, b, gain)
-    again = Reference.of(reference.feature_map, mode, reference.relative_precision)
-    return again.with_mean_scale(scale)
 
 
 def fit_references(
