@@ -70,7 +70,7 @@ def test_errors_of_a_path_are_those_of_projections_without_each_fold(kind):
     """Written with explicit matrices: the process without the fold, and the nearest sum of kernels."""
     X, y, model = fitted(kind)
     builder = path_builder(model, X, y)
-    found, seen = builder._left_out_errors([0, 3, 8]), np.zeros(len(X), dtype=int)
+    (at_rows, found), seen = builder._left_out_errors([0, 3, 8]), np.zeros(len(X), dtype=int)
     rows, features = builder.fitted.rows, builder.features
     Phi = builder.fitted.built.design.matvec(np.eye(len(X)))
     C = builder.priors()[0].coordinates
@@ -91,6 +91,7 @@ def test_errors_of_a_path_are_those_of_projections_without_each_fold(kind):
             error = Phi[np.ix_(out, columns[k])] @ w[:-1] + w[-1] - m
             np.testing.assert_allclose(found[step, 0, out], error, rtol=1e-3, atol=1e-3)
     assert (seen == 1).all()
+    np.testing.assert_array_equal(at_rows, np.arange(len(X)))
 
 
 @pytest.mark.slow

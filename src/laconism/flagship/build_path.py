@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from .._protocols import Array, Index
 from ..judging.folds import balanced_folds, cross_validated
 from .kernel_projection import PriorPenalty, choose_kernels, prior_penalties
-from .path import Path, evaluation_rows, path_sizes
+from .path import MAX_EVALUATION_ROWS, Path, evaluation_rows, path_sizes
 from .path_loss import PathLoss
 from .prior_variance import with_prior_variance
 from .projection import Projection, choose_columns
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from .projection import Penalty
     from .reference import Reference
     from .references import FittedReferences
+
+# Rows, and the errors there: of each size, output and row.
+LeftOut: TypeAlias = tuple[Index, Array]
 
 # Of the tolerance; see PathBuilder.
 _STOP_FRACTION = 0.1
@@ -123,12 +126,13 @@ class PathBuilder:
         columns = choose_columns(design, r, m, penalty=penalty, **stop)
         return columns if among is None else [among[index] for index in columns]
 
-    def _left_out_errors(self, sizes: Sequence[int], n_folds: int = 5) -> Array | None:
-        """Return what projections onto kernels are off at each row, without the row.
+    def _left_out_errors(self, sizes: Sequence[int], n_folds: int = 5) -> LeftOut | None:
+        """Return rows, and what projections onto kernels are off there, without the row.
 
         That is the mean of a projection less that of its reference, one for each size, output and row,
-        where reference, kernels and weights are found without the row's fold. None of features, whose
-        loss has a part at new rows already, and of fewer rows than folds.
+        where reference, kernels and weights are found without the row's fold. Of many rows some folds
+        are enough. None of features, whose loss has a part at new rows already, and of fewer rows than
+        folds.
         """
         rows, n_outputs = self.fitted.rows, len(self.references)
         if self.fitted.on_features or rows.weight.size < n_folds:
@@ -150,7 +154,10 @@ class PathBuilder:
 
         codes = np.unique(np.stack(rows.targets), axis=1, return_inverse=True)[1].astype(float)
         folds = balanced_folds(rows.X, codes, n_folds)
-        return cross_validated(folds, codes.size, errors_without, (len(sizes), n_outputs))
+        folds = folds[: 1 + MAX_EVALUATION_ROWS // folds[0].size]
+        errors = cross_validated(folds, codes.size, errors_without, (len(sizes), n_outputs))
+        at_rows = np.sort(np.concatenate(folds))
+        return at_rows, errors[..., at_rows]
 
     @cached_property
     def features(self) -> Array:
@@ -180,20 +187,19 @@ class PathBuilder:
             for each, r, penalty in zip(self.references, self.loss.seen, penalties, strict=True)
         ]
 
-    def project(self, columns: list[Index], left_out: Array | None = None) -> Path:
+    def project(self, columns: list[Index], left_out: LeftOut | None = None) -> Path:
         """Return the path of the models on these sets of columns, with their losses.
 
-        ``left_out`` has the errors of each model, output and row without the row, if these are known.
+        ``left_out`` has rows, and the errors of each model, output and row without the row.
         """
         used = np.unique(np.concatenate(columns))
         projections = self._projections(used)
-        at_rows = evaluation_rows(self.references[0].m)
+        at_rows, errors = left_out or (evaluation_rows(self.references[0].m), [None] * len(columns))
         Phi = self.fitted.built.design.keep(used).rows(at_rows).matvec(np.eye(used.size))
         match, models = self._loss_at(at_rows).match, []
-        for step, index in enumerate(columns):
+        for index, error in zip(columns, errors, strict=True):
             at = np.searchsorted(used, index)
-            errors = None if left_out is None else left_out[step][:, at_rows]
-            models.append(match(index, [each.onto(at) for each in projections], Phi[:, at], errors))
+            models.append(match(index, [each.onto(at) for each in projections], Phi[:, at], error))
         likelihoods = [reference.likelihood for reference in self.references]
         posteriors, nats = (list(each) for each in zip(*models, strict=True))
         return Path(self.references, likelihoods, columns, posteriors, np.array(nats))

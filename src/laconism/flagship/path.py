@@ -20,7 +20,7 @@ from .wide import FEW_COLUMNS
 # Models of many columns grow by this fraction.
 _STEP_FRACTION = 0.05
 # The loss of a model is the mean over at most this many rows.
-_MAX_EVALUATION_ROWS = 5_000
+MAX_EVALUATION_ROWS = 5_000
 
 
 def path_sizes(n_columns: int) -> list[int]:
@@ -33,7 +33,7 @@ def path_sizes(n_columns: int) -> list[int]:
 
 def evaluation_rows(latent: Array, most: int | None = None) -> Index:
     """Return the rows on which models are compared: all, or some at even ranks of the latent."""
-    n, most = latent.size, most or _MAX_EVALUATION_ROWS
+    n, most = latent.size, most or MAX_EVALUATION_ROWS
     if n <= most:
         return np.arange(n)
     return np.sort(np.argsort(latent, kind="stable")[np.linspace(0, n - 1, most).astype(np.intp)])
