@@ -218,6 +218,6 @@ def test_names_of_categories_and_what_is_no_feature():
     by_name = LaconicRegressor("additive", categorical_features=["colour"]).fit(frame, y)
     by_index = LaconicRegressor("additive", categorical_features=[0]).fit(X, y)
     np.testing.assert_array_equal(by_name.predict(frame), by_index.predict(X))
-    for given in ([7], [-1], ["weight"], [True, False], 2.5):
+    for given in ([7], [-1], ["weight"], [True, False], 2.5, [0.0], [[0], [1, 2]]):
         with pytest.raises(ValueError, match="categorical_features must be names of features"):
             LaconicRegressor(categorical_features=given).fit(frame, y)

@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from flagship_cases import (
     alpha_of,
     both,
+    check_survives,
     data,
     fitted,
     integrated,
@@ -113,6 +114,28 @@ def test_nats_of_spirals_are_those_at_new_rows():
             lost = (entropy - p * log_q[:, 1] - (1 - p) * log_q[:, 0]).mean()
             ratios.append(np.log(nats(model)[k] / lost))
     assert abs(np.mean(ratios)) < np.log(2)
+
+
+def test_values_that_are_observed_many_times_are_not_left_out():
+    """Without them a model and its reference are both constant, and any size would lose nothing."""
+    rng = np.random.default_rng(0)
+    value = rng.integers(20, size=1_000)
+    chance = rng.uniform(0.05, 0.95, 20)[value]
+    y = (rng.uniform(size=1_000) < chance).astype(int)
+    model = LaconicClassifier().fit(value[:, None].astype(float), y)
+    assert nats(model)[0] > 0.1
+    proba = model.predict_proba(value[:, None])[:, 1]
+    kl = chance * np.log(chance / proba) + (1 - chance) * np.log((1 - chance) / (1 - proba))
+    assert kl.mean() < 0.02
+
+
+@pytest.mark.parametrize("weight", [1.0, 50.0, 1e4])
+@pytest.mark.parametrize("likelihood", ["probit", "logistic"])
+def test_a_fold_without_which_one_class_is_left_is_not_left_out(likelihood, weight):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    y = (np.arange(20) == 3).astype(int)
+    model = LaconicClassifier("rbf", likelihood=likelihood)
+    check_survives(model, X, y, sample_weight=np.where(y == 1, weight, 1.0))
 
 
 @both

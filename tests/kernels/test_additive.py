@@ -65,6 +65,24 @@ def test_a_centred_category_has_mean_zero_and_unit_variance_and_a_new_code_no_ef
     assert not alone([[4.0]], [[4.0]]).any()
 
 
+def test_codes_are_those_of_single_precision_and_rows_are_not_changed():
+    X = np.array([[0.1, 1.0], [0.3, 2.0], [1e300, 0.0]])
+    before, k = X.copy(), Additive(2, categories={0: {0.1: 1.0, 0.3: 1.0}})
+    with np.errstate(over="ignore"):
+        single = np.minimum(X, 1e38).astype(np.float32)
+    np.testing.assert_allclose(k(single, single[:2]), k(X, X[:2]), rtol=1e-6)
+    np.testing.assert_array_equal(X, before)
+
+
+def test_a_code_that_hardly_occurs_has_a_finite_kernel():
+    k = Additive(1, mean=[0.0], deviation=[1.0], categories={0: {0.0: 1.0, 1.0: 1e-300}})
+    K = k([[0.0], [1.0]], [[0.0], [1.0]])
+    assert np.isfinite(K).all()
+    assert np.linalg.eigvalsh(K).min() > -1e-6 * K.max()
+    share = np.array([1.0, 1e-8]) / (1 + 1e-8)
+    assert share @ K.diagonal() == pytest.approx(1.0, rel=1e-6)
+
+
 def test_effects_of_categories_explain_the_variance():
     rng = np.random.default_rng(3)
     k = Additive(2, 0.4, mean=np.zeros(P), deviation=np.ones(P), categories=CODES)
@@ -166,13 +184,31 @@ def test_a_classifier_takes_it_by_name():
         ({"mean": [0.0]}, "mean and deviation must be given together"),
         ({"mean": [0.0], "deviation": [0.0]}, "mean must be finite and deviation positive"),
         ({"gamma": [1.0, 2.0], "weights": [1.0]}, "one entry per feature"),
-        ({"categories": {0: {}}}, "categories must give each code a positive frequency"),
-        ({"categories": {0: {1.0: -1.0}}}, "categories must give each code a positive frequency"),
+        *(
+            ({"categories": wrong}, "categories must give the index of each feature a dict of codes")
+            for wrong in (
+                {0: {}},
+                {0: {1.0: -1.0}},
+                {0: {"a": 1.0}},
+                {0: {1.0: 1.0, 1.0 + 1e-12: 1.0}},
+                {"x": {0.0: 1.0}},
+                {0.5: {0.0: 1.0}},
+                {True: {0.0: 1.0}},
+                [1],
+                "a",
+            )
+        ),
     ],
 )
 def test_settings_that_make_no_sense(settings, message):
     with pytest.raises(ValueError, match=message):
         Additive(**settings).check()
+
+
+def test_a_mean_may_be_one_number():
+    many = Additive(mean=np.full(P, 0.2), deviation=np.full(P, 1.5))
+    one = Additive(mean=0.2, deviation=1.5)
+    np.testing.assert_array_equal(one(rows(5), rows(3)), many(rows(5), rows(3)))
 
 
 def test_rows_of_another_width_are_a_sentence():

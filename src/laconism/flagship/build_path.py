@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 # Rows, and the errors there: of each size, output and row.
 LeftOut: TypeAlias = tuple[Index, Array]
 
-# Of the tolerance; see PathBuilder.
-_STOP_FRACTION = 0.1
 # This many columns are added in any case: one may fit the mean, but not yet the variance.
 _MIN_FORWARD_COLUMNS = 10
 
@@ -101,7 +99,7 @@ class PathBuilder:
         path = self.project([columns[size] for size in sizes], self._left_out_errors(sizes))
         return replace(path, complete=len(columns) <= max_columns)
 
-    def _columns(self, max_columns: int, stop_fraction: float = _STOP_FRACTION) -> list[Index]:
+    def _columns(self, max_columns: int, stop_fraction: float = 0.1) -> list[Index]:
         """Return the columns of every size, chosen among all or among those of a sparse reference.
 
         No column is added once the loss is below a fraction of the tolerance.
@@ -131,16 +129,16 @@ class PathBuilder:
 
         That is the mean of a projection less that of its reference, one for each size, output and row,
         where reference, kernels and weights are found without the row's fold. Of many rows some folds
-        are enough. None of features, whose loss has a part at new rows already, and of fewer rows than
-        folds.
+        are enough. None of features, whose loss has a part at new rows already, of rows that are
+        observed many times, so that new rows are among them, and of fewer rows than folds.
         """
         rows, n_outputs = self.fitted.rows, len(self.references)
-        if self.fitted.on_features or rows.weight.size < n_folds:
+        if self.fitted.on_features or not rows.leave_whole_rows or rows.weight.size < n_folds:
             return None
 
         def errors_without(stay: Index, out: Index) -> Array:
             part = PathBuilder.of(self.fitted.on(stay), range(n_outputs), self.coupling, self.tolerance)
-            columns = part._columns(sizes[-1], stop_fraction=0.0)
+            columns = part._columns(sizes[-1], stop_fraction=1e-6)  # less is rounding
             used = np.unique(np.concatenate(columns))
             Phi = self.fitted.built.design.keep(used).rows(out).matvec(np.eye(used.size))
             m = [each.posterior.latent(self.features[out])[0] for each in part.references]
@@ -152,9 +150,14 @@ class PathBuilder:
                     errors[step, k] = Phi[:, at] @ w + b - m[k]
             return errors
 
+        def leaves_classes(out: Index) -> bool:
+            return all(np.ptp(np.delete(y, out)) > 0 for y in rows.targets)
+
         codes = np.unique(np.stack(rows.targets), axis=1, return_inverse=True)[1].astype(float)
         folds = balanced_folds(rows.X, codes, n_folds)
-        folds = folds[: 1 + MAX_EVALUATION_ROWS // folds[0].size]
+        folds = [out for out in folds[: 1 + MAX_EVALUATION_ROWS // folds[0].size] if leaves_classes(out)]
+        if not folds:
+            return None
         errors = cross_validated(folds, codes.size, errors_without, (len(sizes), n_outputs))
         at_rows = np.sort(np.concatenate(folds))
         return at_rows, errors[..., at_rows]

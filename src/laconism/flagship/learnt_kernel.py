@@ -12,6 +12,7 @@ import numpy as np
 from .._protocols import Array, Index
 from ..judging.rows import canonical_columns
 from ..kernels import Additive
+from ..kernels._category_term import as_codes
 from ..kernels._term import ParameterGradients
 from ..linalg import as_dense
 from .evidence import LOG_BOUND, EvidenceSearch, ProcessEvidence, evidence_of, maximise, rounded
@@ -140,7 +141,7 @@ class AdditiveParameters:
 
 
 def _frequencies(x: Array, share: Array) -> dict[float, float]:
-    codes, at = np.unique(x, return_inverse=True)
+    codes, at = np.unique(as_codes(x), return_inverse=True)
     return dict(zip(codes.tolist(), np.bincount(at, share).tolist(), strict=True))
 
 

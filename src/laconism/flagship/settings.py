@@ -77,13 +77,15 @@ def _categories(estimator: Any) -> frozenset[int]:
     given, names = estimator.categorical_features, [*getattr(estimator, "feature_names_in_", ())]
     if given is None:
         return frozenset()
-    p, each = estimator.n_features_in_, np.atleast_1d(given)
-    if each.dtype == bool and each.shape == (p,):
+    p = estimator.n_features_in_
+    each = [*given] if np.iterable(given) and not isinstance(given, str) else [given]
+    if len(each) == p and all(isinstance(one, bool | np.bool_) for one in each):
         return frozenset(np.flatnonzero(each).tolist())
-    found = [names.index(one) if one in names else one for one in each.tolist()]
-    if each.dtype == bool or not all(type(one) is int and 0 <= one < p for one in found):
+    found = [names.index(one) if isinstance(one, str) and one in names else one for one in each]
+    kinds = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in found)
+    if not (kinds and all(0 <= one < p for one in found)):
         raise ValueError(
             f"categorical_features must be names of features, indices from 0 to {p - 1} or a mask of "
             f"{p} features, got {given!r}."
         )
-    return frozenset(found)
+    return frozenset(int(one) for one in found)

@@ -50,8 +50,10 @@ class LossWeights:
         """Return the weights for references that share their columns, whose problem is ``dense``."""
         share = dense.weight / dense.weight.sum()
         precisions = [dense.weight * task.row_precision(each, share) for each in references]
+        tiny = float(np.sqrt(np.finfo(float).tiny))  # where all rows are certain of their labels
         precisions = [
-            np.asarray(np.maximum(r, _MIN_PRECISION_FRACTION * r.max(initial=0.0))) for r in precisions
+            np.asarray(np.maximum(r, max(_MIN_PRECISION_FRACTION * r.max(initial=0.0), tiny)))
+            for r in precisions
         ]
         features = references[0].feature_map
         if not isinstance(features, FeatureMap):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..kernels import RBF, Additive, Linear, Matern, Polynomial, Product, Scaled, Sum
-from ..kernels._category_term import CategoryTerm
+from ..kernels._category_term import CategoryTerm, as_codes
 from ..kernels.matern import MAX_SCALED_DISTANCE
-from ._onnx_graph import Tensor, zeros
+from ._onnx_graph import Tensor, tensor_type, zeros
 
 # Rows of a table of centres.
 Centres = np.ndarray[Any, Any]
@@ -118,7 +118,7 @@ def _additive(kernel: Additive, X: Tensor, centres: Centres) -> Tensor:
     terms = []
     for term in kernel.terms(centres.shape[1]):
         if isinstance(term, CategoryTerm):
-            terms.append(_category(term, X, centres[:, term.feature]))
+            terms.append(_category(term, X, as_codes(centres[:, term.feature])))
             continue
         x, c = _standardised(term, X), (centres[:, term.feature] - term.mean) / term.deviation
         apart = x - c
@@ -139,7 +139,9 @@ def _category(term: CategoryTerm, X: Tensor, c: Centres) -> Tensor:
 
 def _equal(term: CategoryTerm, X: Tensor, codes: Centres) -> Tensor:
     """Return one where the code of a row is that of a column, and zero elsewhere."""
-    return X.graph.op("Equal", X.columns([term.feature]), codes[None]).where(1.0, 0.0)
+    single = np.dtype(np.float32)
+    x = X.graph.op("Cast", X.columns([term.feature]), to=tensor_type(single))
+    return X.graph.op("Equal", x, X.graph.verbatim(codes[None].astype(single))).where(1.0, 0.0)
 
 
 def _share_of(term: CategoryTerm, X: Tensor) -> Tensor:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from .._protocols import Array
 from ._term import derivative
+
+# A code has at least this share, so that its kernel is not unbounded.
+_MIN_SHARE = 1e-8
+
+
+def as_codes(x: Array) -> Array:
+    """Return codes in single precision, so that they are the same in rows of either precision."""
+    largest = float(np.finfo(np.float32).max)
+    return np.clip(x, -largest, largest).astype(np.float32).astype(np.float64)
 
 
 class CategoryTerm(NamedTuple):
@@ -20,6 +29,16 @@ class CategoryTerm(NamedTuple):
     shares: Array  # of the codes, with sum one
     weight: float
     is_centred: bool
+
+    @classmethod
+    def of(
+        cls, feature: int, frequencies: Mapping[float, float], weight: float, *, centred: bool
+    ) -> Self:
+        """Return the term for codes of these frequencies."""
+        codes, at = np.unique(as_codes(np.array([*frequencies], dtype=np.float64)), return_inverse=True)
+        shares = np.bincount(at, [*frequencies.values()])
+        shares = np.maximum(shares / shares.sum(), _MIN_SHARE)
+        return cls(feature, codes, shares / shares.sum(), weight, centred)
 
     def share_of(self, x: Array) -> Array:
         """Return the share of each code, zero for one that is not known."""
@@ -47,7 +66,11 @@ class CategoryTerm(NamedTuple):
         """The mean of ``k(S, S)`` for a random code ``S``, by which the kernel is divided."""
         if not self.is_centred or self.codes.size == 1:  # a single code has no effect
             return 1.0
-        return 1 - float((self.shares**3).sum()) / self.grand_mean
+        below, above = np.cumsum(self.shares), np.cumsum(self.shares[::-1])[::-1]
+        others = np.append(0.0, below[:-1]) + np.append(
+            above[1:], 0.0
+        )  # 1 - share, without cancellation
+        return float((self.shares**2 * others).sum()) / self.grand_mean
 
     def pairs(self, x: Array, c: Array) -> CategoryPairs:
         """Return the term for every pair of a code of ``x`` and one of ``c``."""

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from .._component import is_count, is_positive, require
+from .._component import is_count, is_number, is_positive, require
 from .._protocols import Array
 from ..linalg import BLOCK_ENTRIES, CACHED_ENTRIES, as_dense, row_blocks
-from ._category_term import CategoryPairs, CategoryTerm
+from ._category_term import CategoryPairs, CategoryTerm, as_codes
 from ._pairwise import as_pair
 from ._term import Pairs, ParameterGradients, Term
 from .base import Kernel
@@ -100,11 +100,14 @@ class Additive(Kernel):
         if self.mean is not None:
             allowed = bool(np.isfinite(self.mean).all()) and _all_finite(self.deviation, positive=True)
             require(allowed, self, "mean must be finite and deviation positive", self.deviation)
-        for codes in (self.categories or {}).values():
-            pairs = [[*codes], [*codes.values()]] if isinstance(codes, Mapping) and codes else [[], []]
-            allowed = bool(pairs[0]) and bool(np.isfinite(pairs[0]).all())
-            allowed = allowed and _all_finite(pairs[1], positive=True)
-            require(allowed, self, "categories must give each code a positive frequency", codes)
+        categories = {} if self.categories is None else self.categories
+        require(
+            isinstance(categories, Mapping) and all(_is_category(*each) for each in categories.items()),
+            self,
+            "categories must give the index of each feature a dict of codes, numbers that differ in "
+            "single precision, and their positive frequencies",
+            categories,
+        )
         given = (self.gamma, self.weights, self.mean, self.deviation)
         lengths = {np.size(each) for each in given if each is not None and np.ndim(each) == 1}
         require(len(lengths) <= 1, self, "lists must have one entry per feature", lengths)
@@ -252,7 +255,7 @@ class Additive(Kernel):
         given += [self.mean, self.deviation] if is_centred else [0.0, 1.0]
         each = (np.broadcast_to(np.asarray(value, dtype=np.float64), n_features) for value in given)
         return [
-            _category_term(j, known[j], float(weight), is_centred)
+            CategoryTerm.of(j, known[j], float(weight), centred=is_centred)
             if j in known
             else Term(j, float(gamma * unit**2), float(weight), float(mean), float(unit), is_centred)
             for j, (gamma, weight, mean, unit) in enumerate(zip(*each, strict=True))
@@ -268,11 +271,16 @@ class Additive(Kernel):
         if not (np.isfinite(A).all() and (same or np.isfinite(B).all())):
             raise ValueError("A kernel needs finite numbers, got NaN or infinity.")
         terms = self.terms(A.shape[1], every=every)
+        codes = [*(self.categories or {})]
+        X, C = A[:, codes], B[:, codes]
         if self.mean is not None:
-            mean, unit = (np.array(each, dtype=np.float64) for each in (self.mean, self.deviation))
-            mean[[*(self.categories or {})]], unit[[*(self.categories or {})]] = 0.0, 1.0
-            A = (A - mean) / unit
-            B = A if same else (B - mean) / unit
+            A = (A - self.mean) / self.deviation
+            B = A if same else (B - self.mean) / self.deviation
+        if codes:
+            A = A.copy()
+            A[:, codes] = as_codes(X)
+            B = A if same else B.copy()
+            B[:, codes] = as_codes(C)
         return terms, A, B
 
 
@@ -298,12 +306,16 @@ class _Block:
         return G
 
 
-def _category_term(
-    feature: int, frequencies: Mapping[float, float], weight: float, is_centred: bool
-) -> CategoryTerm:
-    codes = np.array(sorted(frequencies), dtype=np.float64)
-    shares = np.array([frequencies[code] for code in sorted(frequencies)], dtype=np.float64)
-    return CategoryTerm(feature, codes, shares / shares.sum(), weight, is_centred)
+def _is_category(feature: Any, frequencies: Any) -> bool:
+    """Whether this is the index of a feature, and these are frequencies of different codes."""
+    if not (feature == 0 or is_count(feature)) or isinstance(feature, bool):
+        return False
+    if not isinstance(frequencies, Mapping) or not frequencies:
+        return False
+    if not all(is_number(code) and is_positive(share) for code, share in frequencies.items()):
+        return False
+    codes = as_codes(np.array([*frequencies], dtype=np.float64))
+    return bool(np.unique(codes).size == codes.size)
 
 
 def _all_finite(value: Any, *, positive: bool) -> bool:
