@@ -205,7 +205,9 @@ def _backward(root: Array, t: Array, whole: float, chosen: Index) -> tuple[list[
         t = Q.T @ t
         inverse, weights, slope = np.asfortranarray(half @ half.T), half @ t, root.T @ t
         alive = np.ones(inside.size, dtype=bool)
-        for _ in range(1 if inside.size <= _MAX_EXACT_COLUMNS else _DOWNDATES):
+        for step in range(1 if inside.size <= _MAX_EXACT_COLUMNS else _DOWNDATES):
+            if step and np.diag(inverse).min() <= 0:
+                break  # rounding; it is computed anew
             path.append(inside[alive])
             lost.append(whole - 0.5 * float((weights * slope).sum()))
             missed = np.where(alive, (weights**2).sum(axis=1), np.inf) / np.diag(inverse)
