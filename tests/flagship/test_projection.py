@@ -15,7 +15,7 @@ from laconism.basis import KernelBasis
 from laconism.datasets import make_ripley
 from laconism.design import DenseDesign, build_design
 from laconism.flagship import projection
-from laconism.flagship.projection import Projection, choose_columns
+from laconism.flagship.projection import Projection, _backward, choose_columns
 from laconism.kernels import RBF
 from laconism.posterior import GaussianPosterior
 
@@ -200,3 +200,17 @@ def test_probabilities_stay_those_of_the_reference_between_and_beyond_the_rows()
         p = ndtr(m / np.sqrt(1 + v))
         assert np.abs(model.predict_proba(x)[:, 1] - p).max() < 0.06
         assert model.n_relevant_ <= 8
+
+
+@pytest.mark.parametrize("apart", [3e-7, 1e-8])
+def test_backward_elimination_of_columns_that_are_nearly_equal(apart):
+    """Removing one of a pair cancels most digits of the inverse of the products."""
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        B = rng.normal(size=(150, 75))
+        Q, root = np.linalg.qr(np.hstack([B, B + apart * rng.normal(size=B.shape)]))
+        t = Q.T @ (B @ rng.normal(size=(75, 1)))
+        sets, lost = _backward(root, t, 0.5 * float((t**2).sum()), np.arange(150))
+        assert [each.size for each in sets] == list(range(151))
+        assert np.isfinite(lost).all()
+        assert lost[75] < 1e-6 * lost[0]  # one of each pair explains the target
