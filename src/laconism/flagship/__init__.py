@@ -21,9 +21,8 @@ these steps:
 4. ``build_path`` projects the winner onto every number of columns: ``projection`` chooses columns and
    projects posteriors, ``kernel_projection`` has the loss under the prior of a Gaussian process,
    ``wide_projection`` projects onto many features, ``path_loss`` compares the models of every size with
-   the winner on left-out rows, ``free_centres`` moves the centres of small models
-   if that is asked for, ``prior_variance`` adds variance far from the kernels, and ``path`` holds the
-   models.
+   the winner on left-out rows, ``free_centres`` moves the centres of small models if that is asked for,
+   ``prior_variance`` adds variance far from the kernels, and ``path`` holds the models.
 5. ``path_model`` publishes the model of the selected size, and other sizes on demand.
 """
 

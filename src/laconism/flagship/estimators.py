@@ -88,8 +88,8 @@ class LaconicClassifier(BinaryPredictions, LaconicModel):
         additive kernels, and feature weights. At each row they are judged as if it had not been seen.
     categorical_features : array-like of str, int or bool, default=None
         The features that hold codes of categories: their names, their indices or a mask. Additive
-        kernels compare codes for equality; a code that was not in the training rows has no effect.
-        Other candidates take them as numbers.
+        kernels compare codes for equality, in single precision; a code that was not in the training rows
+        has no effect. Other candidates take them as numbers.
     max_kernels : int or None, default=None
         Largest number of kernels, or of features for each output. ``None`` is as many as the tolerance
         asks for.

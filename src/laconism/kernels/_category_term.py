@@ -66,10 +66,9 @@ class CategoryTerm(NamedTuple):
         """The mean of ``k(S, S)`` for a random code ``S``, by which the kernel is divided."""
         if not self.is_centred or self.codes.size == 1:  # a single code has no effect
             return 1.0
+        # One less each share, without cancellation: the sum of those below it and above it.
         below, above = np.cumsum(self.shares), np.cumsum(self.shares[::-1])[::-1]
-        others = np.append(0.0, below[:-1]) + np.append(
-            above[1:], 0.0
-        )  # 1 - share, without cancellation
+        others = np.append(0.0, below[:-1]) + np.append(above[1:], 0.0)
         return float((self.shares**2 * others).sum()) / self.grand_mean
 
     def pairs(self, x: Array, c: Array) -> CategoryPairs:
