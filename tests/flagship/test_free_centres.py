@@ -83,7 +83,7 @@ def test_fewer_kernels_lose_as_little(kind):
     moved, fixed = (np.array([size[k] for k in small]) for size in reversed(sizes))
     assert np.mean(moved <= fixed + 1e-9) > 0.8
     assert np.log(fixed / moved).mean() > np.log(1.2)
-    fewest = [min(k for k, nats in size.items() if nats <= rows.tolerance_) for size in sizes]
+    fewest = [min(k for k, nats in size.items() if nats <= 0.01) for size in sizes]
     assert fewest[1] < fewest[0]
 
 

@@ -11,8 +11,8 @@ from sklearn.metrics import log_loss
 
 from flagship_cases import both, data, nats, root_mean_square, says
 from laconism import LaconicClassifier, LaconicRegressor
+from laconism.flagship import build_path, projection, references
 from laconism.flagship import path as _path
-from laconism.flagship import projection, references
 from laconism.flagship.evidence import ProcessEvidence
 from laconism.flagship.kernel_family import KernelFamily, weighted_quartiles
 from laconism.flagship.rows import MAX_SEARCHED_LABELS, MAX_SEARCHED_VALUES, TrainingRows
@@ -157,7 +157,8 @@ def test_many_rows_are_judged_by_some_and_spanned_by_few(kind, monkeypatch):
     """What is done with many rows, done with few of them: a little more is needed to say the same."""
     X, y = data(kind, 400)
     whole = kind(gamma=0.5).fit(X, y)
-    monkeypatch.setattr(_path, "_MAX_EVALUATION_ROWS", 200)
+    for module in (_path, build_path):
+        monkeypatch.setattr(module, "MAX_EVALUATION_ROWS", 200)
     monkeypatch.setattr(references, "MAX_ENTRIES", 1000)
     monkeypatch.setattr(projection, "_TALL_EXTRA_ROWS", 10)
     model = kind(gamma=0.5).fit(X, y)

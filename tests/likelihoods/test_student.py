@@ -292,7 +292,8 @@ def test_auto_takes_the_noise_that_rows_left_out_ask_for():
     X, y, clean = sinc(600, wild=0.1)
     wild, student = (LaconicRegressor(likelihood=noise).fit(X, y) for noise in ("auto", "student"))
     assert isinstance(wild.likelihoods_[0], Student)
-    np.testing.assert_allclose(wild.predict(GRID), student.predict(GRID), atol=1e-3)
+    means = [each.reference_[0].latent(GRID)[0] for each in (wild, student)]
+    np.testing.assert_allclose(*means, atol=1e-3)
     calm, gaussian = (LaconicRegressor(likelihood=noise).fit(X, clean) for noise in ("auto", "gaussian"))
     assert isinstance(calm.likelihoods_[0], Gaussian)
     np.testing.assert_allclose(calm.predict(GRID), gaussian.predict(GRID))
