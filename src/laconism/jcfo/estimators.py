@@ -177,7 +177,7 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         two classes with ``"rbf"``, where a latent of zero means even odds, and ``False`` otherwise.
     tol : float, default=1e-6
         The fit has converged if the conditions of optimality are violated by less than this, in units of
-        the rates. For ``solver="em"``, the relative gain below which it stops.
+        the rates or, where those are larger, of the standard errors of the slopes. For ``solver="em"``, the relative gain below which it stops.
     random_state : int, RandomState or None, default=0
         Seed for drawing the centres if there are too many rows, and those at which the search starts.
     fit_intercept, max_iter, class_weight, callbacks

@@ -37,11 +37,13 @@ def _status(fit: JointFit) -> Status:
     """Return whether the search has converged, and a sentence."""
     state = fit.state
     if state.converged:
-        message = f"Converged: optimal to {state.violation:.1e} of the rates"
+        message = f"Converged: optimal to {state.violation:.1e} of the rates or standard errors"
     elif state.stopped:
         message = "Stopped by a callback"
     else:
-        message = f"Stopped at {state.violation:.1e} of the rates; raise max_iter or tol"
+        message = (
+            f"Stopped at {state.violation:.1e} of the rates or standard errors; raise max_iter or tol"
+        )
     n_features = int(np.count_nonzero(state.theta))
     message += f" ({len(fit.history)} iterations, {n_features} features kept)."
     return Status(state.converged, message + fit.note, state.stopped)

@@ -179,25 +179,47 @@ class JointProblem:
         return type(likelihood)(noise, likelihood.estimate, likelihood.floor)  # type: ignore[no-any-return]
 
     def violation(self, theta: Array, outputs: Sequence[OutputWeights]) -> float:
-        """Return the largest violation of the optimality conditions, in units of the rates."""
+        """Return the largest violation of the optimality conditions.
+
+        Each in units of its rate, or of the standard error of its slope where that is larger: with
+        much data the rate is nothing beside the rounding of the slope.
+        """
         Phi = self.columns(theta)
-        slope = self.scale_gradient(theta, outputs) / self.scale_rate
-        worst = float(np.where(theta > 0, np.abs(slope), np.maximum(-slope, 0.0)).max())
+        squares = Phi**2
+        slope = self.scale_gradient(theta, outputs)
+        unit = np.maximum(self.scale_rate, self._scale_errors(theta, outputs))
+        worst = float((np.where(theta > 0, np.abs(slope), np.maximum(-slope, 0.0)) / unit).max())
         for output in outputs:
             g = Phi.T @ (self.weight * output.slope)
-            worst = max(worst, self.weight_violation(output, g))
+            worst = max(worst, self.weight_violation(output, g, squares))
         return worst
 
-    def weight_violation(self, output: OutputWeights, g: Array) -> float:
+    def weight_violation(self, output: OutputWeights, g: Array, squares: Array) -> float:
         """Return the violation of one output's weights and intercept.
 
-        ``g`` is the log-likelihood's derivative in each weight. The intercept counts in standard errors.
+        ``g`` is the log-likelihood's derivative in each weight, ``squares`` those of the design.
         """
-        g = g / self.latent_rate(output.likelihood)
-        at_zero = np.maximum(np.abs(g) - 1, 0.0)
-        off = np.where(output.w != 0, np.abs(g - np.sign(output.w)), at_zero)
-        worst = float(off.max(initial=0.0))
+        rate, r = self.latent_rate(output.likelihood), self.weight * output.curvature
+        at_zero = np.maximum(np.abs(g) - rate, 0.0)
+        off = np.where(output.w != 0, np.abs(g - rate * np.sign(output.w)), at_zero)
+        worst = float((off / np.maximum(rate, np.sqrt(r @ squares))).max(initial=0.0))
         if self.intercept:
-            information = max(float(self.weight @ output.curvature), np.finfo(float).tiny)
+            information = max(float(r.sum()), np.finfo(float).tiny)
             worst = max(worst, abs(float(self.weight @ output.slope)) / np.sqrt(information))
         return worst
+
+    def _scale_errors(self, theta: Array, outputs: Sequence[OutputWeights]) -> Array:
+        """Return the standard error of the slope in each scale, weights held."""
+        information = np.zeros(theta.size)
+        for output in outputs:
+            w = output.w[int(self.constant) :]
+            which, r = np.flatnonzero(w), self.weight * output.curvature
+            C = self.centres[which]
+            S = self.kernel.profile_slope(self._profile_argument(theta, C)) * w[which]
+            for block in row_blocks(theta.size, self.X.shape[0]):
+                A, B = self.X[:, block], C[:, block]
+                J = A * (S @ B)
+                if self.on_distances:
+                    J = S.sum(axis=1)[:, None] * A**2 + S @ B**2 - 2 * J
+                information[block] += r @ J**2
+        return np.sqrt(information)

@@ -32,6 +32,8 @@ def variable_projection(
     ``callback`` is called with the best state so far after every iteration; ``True`` stops the search.
     """
     here = descend(problem, theta, max_iter, 1e-8, callback)
+    # The objective is quadratic in the violation, which large weights may hide behind rounding.
+    least_gain = tol**2 * float(problem.weight.sum())
     # A number that Newton's method fixed at zero may have to return: then a finer descent frees it.
     for finer in (1e-8, 1e-10, 1e-12, 1e-14, 1e-16):
         here = _refined(problem, here, tol)
@@ -39,8 +41,11 @@ def variable_projection(
         if here.stopped or here.converged or n_left <= 0:
             return here
         more = descend(problem, here.theta, n_left, finer, callback, here.outputs)
-        values = [*here.values, *more.values[1:]]
+        values, gain = [*here.values, *more.values[1:]], here.value - more.value
         here = replace(min(here, more, key=attrgetter("value")), values=values)
+        if gain <= least_gain and not more.stopped:
+            here = _refined(problem, here, tol)
+            return replace(here, converged=True)
     return _refined(problem, here, tol)
 
 

@@ -67,9 +67,10 @@ def best_weights(
         kept = np.flatnonzero(warm.w)
         f = Phi[:, kept] @ warm.w[kept] + warm.b
         here = with_noise(problem, y, problem.output_at(y, warm.w, warm.b, f, warm.likelihood))
+    squares = Phi**2
     for _ in range(100):
         g = Phi.T @ (problem.weight * here.slope)
-        if problem.weight_violation(here, g) <= tol:
+        if problem.weight_violation(here, g, squares) <= tol:
             break
         rate = problem.latent_rate(here.likelihood)
         excess = np.where(here.w != 0, 0.0, np.maximum(np.abs(g) - rate, 0.0))

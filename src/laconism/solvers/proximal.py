@@ -103,7 +103,10 @@ class Proximal(Component):
         if residual <= 1e-3 * np.sqrt(tol):  # the objective is quadratic in the error of the slopes
             return f"converged: optimal to {residual:.1e} of the rate"
         if old.objective == new.objective:
-            return f"converged to the last digit: optimal to {residual:.1e} of the rate"
+            residual = optimality(problem, new, np.sqrt(problem.curvature(new)))
+            return (
+                f"converged to the last digit: optimal to {residual:.1e} of the rate or standard error"
+            )
         return None
 
 
@@ -122,8 +125,11 @@ def _expected_gains(problem: Problem, state: State) -> Array:
     return np.asarray((excess if problem.scale is None else excess / problem.scale) ** 2 / 2)
 
 
-def optimality(problem: Problem, state: State) -> float:
-    """Return the largest violation of the lasso's optimality conditions, in units of the rate."""
+def optimality(problem: Problem, state: State, least_unit: Array | float = 0.0) -> float:
+    """Return the largest violation of the lasso's optimality conditions, in units of the rate.
+
+    ``least_unit`` is a unit for those slopes whose rate is smaller, such as their standard errors.
+    """
     slope, rate = problem.gradient(state), problem.kinks()
     level = 0.0
     if problem.intercept:  # its slope, in standard errors
@@ -131,9 +137,9 @@ def optimality(problem: Problem, state: State) -> float:
         level = abs(float(problem.weight @ state.slope)) / np.sqrt(information)
     if not slope.size:
         return level
-    off = np.maximum(np.abs(slope) / rate - 1, 0.0)
-    on = np.abs(slope / rate - np.sign(state.w))
-    return max(level, float(np.where(state.w == 0, off, on).max()))
+    at_zero = np.maximum(np.abs(slope) - rate, 0.0)
+    off = np.where(state.w == 0, at_zero, np.abs(slope - rate * np.sign(state.w)))
+    return max(level, float((off / np.maximum(rate, least_unit)).max()))
 
 
 def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
@@ -170,17 +176,26 @@ def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-1
     r"""Return the minimiser of :math:`\tfrac12 w^T H w - c^T w + \sum_j \mathrm{rate}_j |w_j|`.
 
     An active-set method: within an orthant the minimiser is one linear solve, on the way to which the
-    first weight that reaches zero stays there. Slopes within ``tol`` of the rate count as equal to it.
+    first weight that reaches zero stays there. Slopes within ``tol`` of the rate, or within rounding of
+    it, count as equal to it.
     """
-    w, slack = w.copy(), tol * rate
+    w, length = w.copy(), np.sqrt(np.maximum(np.diag(H), 0.0))
+    eps, lost = np.finfo(float).eps, False
     for _ in range(10 * (w.size + 1)):
         slope, on = c - H @ w, w != 0
+        terms = np.abs(c) + length * (length @ np.abs(w))  # |H_jk| <= length_j length_k
+        slack = tol * rate + eps * terms
         sign = np.sign(np.where(on, w, slope))
         steep = slope - rate * sign
         free = (on | (steep * sign > slack)).nonzero()[0]
         if (np.abs(steep[free]) <= slack[free]).all():
             break
         free, d = _direction(H, free, sign, steep, w)
+        # Of an ill-conditioned matrix the slopes may never vanish; one step beyond rounding is enough.
+        if steep[free] @ d <= eps * (terms @ np.abs(w)):
+            if lost:
+                break
+            lost = True
         start = w[free]
         shrinking = (d * sign[free] < 0).nonzero()[0]  # none of them at zero: see _direction
         with np.errstate(over="ignore"):  # a step of nearly zero crosses zero at infinity
