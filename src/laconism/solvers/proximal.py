@@ -103,9 +103,10 @@ class Proximal(Component):
         if residual <= 1e-3 * np.sqrt(tol):  # the objective is quadratic in the error of the slopes
             return f"converged: optimal to {residual:.1e} of the rate"
         if old.objective == new.objective:
-            residual = optimality(problem, new, np.sqrt(problem.curvature(new)))
+            errors = optimality(problem, new, np.sqrt(problem.curvature(new)))
             return (
-                f"converged to the last digit: optimal to {residual:.1e} of the rate or standard error"
+                f"converged to the last digit: optimal to {residual:.1e} of the rate, "
+                f"{errors:.1e} of the rate or standard error"
             )
         return None
 
