@@ -179,7 +179,9 @@ def kernel(method, widths, folds=None):
         model = letter(kernel="rbf", fit_intercept=not toys)
         return GridSearchCV(model, {"gamma": gammas}, cv=cv)
     if method == "laconism RVM":
-        return GridSearchCV(RVMClassifier(fit_intercept=not toys), {"gamma": gammas}, cv=cv)
+        return GridSearchCV(
+            RVMClassifier(fit_intercept=not toys, calibrate=False), {"gamma": gammas}, cv=cv
+        )
     if method == "LaconicClassifier":
         return LaconicClassifier()
     return GridSearchCV(SVC(), {"gamma": gammas, "C": 10.0 ** np.arange(-2, 5)}, cv=cv)

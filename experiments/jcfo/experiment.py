@@ -126,7 +126,7 @@ def irrelevant(cell):
         "laconism JCFO": lambda: chosen(kernel="linear"),
         "laconism SPR": lambda: letter(kernel="linear"),
         "laconism SPR, no kernel": letter,
-        "laconism RVM": lambda: RVMClassifier(kernel="linear"),
+        "laconism RVM": lambda: RVMClassifier(kernel="linear", calibrate=False),
         "SVC": lambda: GridSearchCV(SVC(kernel="linear"), {"C": 10.0 ** np.arange(-3, 2)}),
         "SVC, C = 1": lambda: SVC(kernel="linear"),
     }
@@ -182,7 +182,7 @@ def gene_model(method, p):
         "laconism SPR, no kernel": lambda: SparseBayesClassifier(penalize_intercept=True),
         "laconism SPR, linear": lambda: SparseBayesClassifier(kernel="linear", penalize_intercept=True),
         "laconism SPR, quadratic": lambda: SparseBayesClassifier(penalize_intercept=True, **poly),
-        "laconism RVM, no kernel": lambda: RVMClassifier(kernel=None),
+        "laconism RVM, no kernel": lambda: RVMClassifier(kernel=None, calibrate=False),
         "AdaBoost": lambda: AdaBoostClassifier(n_estimators=25, random_state=0),
         "SVC, linear": lambda: SVC(kernel="linear"),
         "SVC, quadratic": lambda: SVC(**poly),

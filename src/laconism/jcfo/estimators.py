@@ -93,6 +93,8 @@ class JCFOBase(KernelModel):
             report.end()
         end_reports()
         self._publish_fits(prepared, fits)
+        if getattr(self, "calibrate", False):
+            self._calibrate_noise(data)
 
     def _prepare(self, data: FitData) -> PreparedData:
         if str(self.solver) not in SOLVERS:
@@ -177,7 +179,8 @@ class JCFOClassifier(BinaryPredictions, JCFOBase):
         two classes with ``"rbf"``, where a latent of zero means even odds, and ``False`` otherwise.
     tol : float, default=1e-6
         The fit has converged if the conditions of optimality are violated by less than this, in units of
-        the rates or, where those are larger, of the standard errors of the slopes. For ``solver="em"``, the relative gain below which it stops.
+        the rates or, where those are larger, of the standard errors of the slopes. For
+        ``solver="em"``, the relative gain below which it stops.
     random_state : int, RandomState or None, default=0
         Seed for drawing the centres if there are too many rows, and those at which the search starts.
     fit_intercept, max_iter, class_weight, callbacks
@@ -241,6 +244,10 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
         :mod:`laconism.likelihoods` fixes the noise variance.
     penalize_intercept : bool, default=False
         Whether the intercept has the prior of the weights.
+    calibrate : bool, default=True
+        Whether the noise variance is at least that of left-out residuals, by fits without each of five
+        parts of the rows, up to 5,000 rows. Where features are selected from many, the residuals of the
+        rows that selected them are too small. ``False`` takes a sixth of the time.
     fit_intercept, max_iter, tol, random_state, callbacks
         As in :class:`JCFOClassifier`.
 
@@ -249,7 +256,8 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     feature_scales_, objective_, kernel_
         As in :class:`JCFOClassifier`.
     noise_variance_ : float
-        Variance of the noise, corrected for the weights and scales that the data determine.
+        Variance of the noise, corrected for the weights and scales that the data determine, and
+        calibrated.
     dual_coef_, intercept_, relevance_, relevance_vectors_, n_relevant_, posteriors_, history_, status_
         As in :class:`SparseBayesRegressor`.
 
@@ -269,3 +277,4 @@ class JCFORegressor(GaussianPredictions, JCFOBase):
     weight_rate: float = 1.0
     likelihood: Any = "gaussian"
     penalize_intercept: bool = False
+    calibrate: bool = True

@@ -31,7 +31,9 @@ from .validation import (
     weight_of_classes,
 )
 
-_SWITCHES = "fit_intercept penalize_intercept warm_start standardize share_features weigh_features"
+_SWITCHES = (
+    "calibrate fit_intercept penalize_intercept share_features standardize warm_start weigh_features"
+)
 # Rules for the parameters of any estimator that has them.
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "n_jobs": (is_jobs, "None or a whole number other than zero"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -16,7 +16,12 @@ from ..judging.left_out import OwnKernelPart, PressResiduals, has_few_rows
 from ..likelihoods import Gaussian
 from ..linalg import LEAST_REMAINDER, as_dense
 from ..posterior import GaussianPosterior
+from .calibration import calibrate_labels, calibrate_noise
 from .multiclass import couple
+
+if TYPE_CHECKING:
+    from .output import Fit
+    from .tasks import FitData
 
 
 class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
@@ -25,6 +30,10 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
     likelihoods_: list[Any]
     coupling_: float = 0.0  # of more than two classes; zero unless it is learnt from left-out rows
     _latents: Callable[..., tuple[Array, Array]]  # of the model it is mixed into
+
+    def _calibrated(self, data: FitData, fits: Sequence[Fit]) -> list[Fit]:
+        """Return fits whose latents are scaled and shifted so that left-out labels are most probable."""
+        return calibrate_labels(self, data, fits)
 
     def decision_function(self, X: Any) -> Array:
         """Return the moderated latent, whose link is the integrated probability.
@@ -135,6 +144,10 @@ class GaussianPredictions(RegressorMixin):  # type: ignore[misc]
             noise = press_noise(press.error, press.variance, weight, noise)
         noise *= max(left / max(left - n_scales, LEAST_REMAINDER * total), 1.0)
         return float(noise * (fitted.variance / fitted.noise))
+
+    def _calibrate_noise(self, data: FitData) -> None:
+        """Raise the noise variance to that of left-out residuals."""
+        self.noise_variance_ = calibrate_noise(self, data, self.noise_variance_)
 
     def predict(self, X: Any) -> Array:
         """Return the posterior mean at each row.

@@ -38,8 +38,8 @@ class RVMBase(KernelModel):
     n_jobs: int | None = None
     callbacks: Any = None
 
-    def _fit_rows(self, data: FitData) -> None:
-        """Learn the precisions of every output and publish the weights.
+    def _fit_rows(self, data: FitData, *, calibrated: bool = True) -> None:
+        """Learn the precisions of every output and publish the weights; labels are calibrated.
 
         A regression also has a noise variance and, with a kernel, the variance far from its rows.
         """
@@ -48,6 +48,8 @@ class RVMBase(KernelModel):
         rank = {"rank_tol": self.rank_tol, "max_rank": int(self.max_rank)}
         built, fits = fit_outputs(self, solver, basis, data, kernels=self.kernel is not None, **rank)
         self.solver_ = solver
+        if calibrated and getattr(self, "calibrate", False):
+            fits = self._calibrated(data, fits)
         self._publish(fits, built.basis, built.centre, built.note)
         del self._rows  # one number per training row, which no prediction needs
         if not self._task.classifies:
@@ -108,6 +110,10 @@ class RVMClassifier(BinaryPredictions, RVMBase):
     likelihood : {"logistic", "probit"} or Binary, default="logistic"
         Distribution of the label. ``"variational"`` uses a quadratic bound on it (Jaakkola and Jordan's
         for the logistic), the others Laplace's approximation.
+    calibrate : bool, default=True
+        Whether the latent is scaled and shifted so that left-out labels are most probable, by fits
+        without each of five parts of the rows, up to 5,000 rows. Where columns are many the evidence is
+        overconfident. ``False`` is the model of [T01]_, in a sixth of the time.
     fit_intercept : bool, default=True
         Whether there may be an intercept, with a flat prior. With a kernel it is dropped if the kernels
         do not need it, since a latent of zero means even odds.
@@ -151,6 +157,7 @@ class RVMClassifier(BinaryPredictions, RVMBase):
     _task = Labels()
 
     likelihood: Any = "logistic"
+    calibrate: bool = True
     class_weight: Any = None
 
 

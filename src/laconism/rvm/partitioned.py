@@ -39,7 +39,7 @@ def fit_rvm_partitions(model: Any, data: FitData, rows: PartitionedRows) -> None
         )
     solver, basis = model._make_solver(), model._make_basis(data.X, data.weight)
     own, kernels = model._rows, model.kernel is not None
-    model._fit_rows(data)
+    model._fit_rows(data, calibrated=False)
     model._rows = own
     intercept = any(posterior.spread > 0 for posterior in model.posteriors_)
     tol = solver.rank_tol(basis.n_columns) if model.rank_tol == "auto" else model.rank_tol

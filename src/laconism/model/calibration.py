@@ -1,0 +1,89 @@
+"""Calibration of models that select columns, by fits without each of five parts of the rows.
+
+The formulas of leave-one-out hold for given columns. Where columns are selected from many, all rows took
+part in the selection, and only fits that repeat it show what the model knows of a new row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from .._protocols import Array, Index
+from ..judging.calibrate import fit_scale_and_shift, press_noise
+from ..judging.duplicates import Rows, merge_duplicates
+from ..judging.folds import latents_without_parts
+from .output import Fit
+from .tasks import FitData
+
+
+class LeftOutLatents(NamedTuple):
+    """Rows with mean and variance of each output's latent, by fits without their part of the rows."""
+
+    rows: Rows
+    latents: Array  # of shape (n_outputs, 2, n_rows)
+
+
+def left_out_latents(model: Any, data: FitData, max_rows: int = 5_000) -> LeftOutLatents | None:
+    """Return left-out latents of fits with the settings of a model; None for more than ``max_rows``.
+
+    A model of many rows knows itself well, and five more fits take long. Rows are left out only where
+    both classes of every output remain.
+    """
+    rows = merge_duplicates(data.X, data.weight, data.targets)
+    if not 2 <= rows.weight.size <= max_rows:
+        return None
+    predicted = np.zeros(rows.weight.size, dtype=bool)
+
+    def predict_without(kept: Index, out: Index) -> Array:
+        targets = [y[kept] for y in rows.targets]
+        if model._task.classifies and any(np.ptp(y) == 0 for y in targets):
+            return np.zeros((len(targets), 2, out.size))
+        predicted[out] = True
+        part = clone(model).set_params(calibrate=False, callbacks=None)
+        seen, new = rows.X[kept], rows.X[out]
+        if part._precomputed:  # its columns are rows too
+            columns = model._rows[rows.kept[kept]]
+            seen, new = seen[:, columns], new[:, columns]
+        part.n_features_in_, part._rows = seen.shape[1], np.arange(kept.size)
+        part._fit_rows(FitData(seen, rows.weight[kept], targets, data.likelihood))
+        m, v = part._latents_at(new)
+        return np.stack([m.T, v.T], axis=1)
+
+    latents = latents_without_parts(rows.X, rows.targets, predict_without)
+    if not predicted.any():
+        return None
+    return LeftOutLatents(rows._replace(weight=np.where(predicted, rows.weight, 0.0)), latents)
+
+
+def calibrate_labels(model: Any, data: FitData, fits: Sequence[Fit]) -> list[Fit]:
+    """Return fits whose latents are scaled and shifted so that left-out labels are most probable."""
+    left_out = left_out_latents(model, data)
+    if left_out is None:
+        return list(fits)
+    rows, latents = left_out
+    calibrated = []
+    for fit, y, (m, v) in zip(fits, rows.targets, latents, strict=True):
+        posterior, free = fit.posterior, fit.posterior.spread > 0
+        b = posterior.intercept
+        s, shift = fit_scale_and_shift(y, m, v, rows.weight, data.likelihood, b, free_intercept=free)
+        posterior = replace(posterior, mean=s * posterior.mean, intercept=s * b + shift)
+        calibrated.append(replace(fit, posterior=posterior))
+    return calibrated
+
+
+def calibrate_noise(model: Any, data: FitData, noise: float) -> float:
+    """Return the noise variance under which left-out residuals have their expected size.
+
+    It is at least ``noise``; one that is fixed stays.
+    """
+    likelihood: Any = data.likelihood
+    left_out = left_out_latents(model, data) if likelihood.estimate else None
+    if left_out is None:
+        return noise
+    rows, ((m, v),) = left_out
+    return press_noise(rows.targets[0] - m, v, rows.weight, noise)
