@@ -1,4 +1,4 @@
-"""Files that take more than they say, or more than a reader allows, are refused before they are unpacked."""
+"""Files that take more than they say, or than a reader allows, are refused before they are unpacked."""
 
 import io
 import json
@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import laconism
-from laconism import JCFOClassifier, RVMClassifier, SparseBayesClassifier
-from laconism.cli import main
+from laconism import JCFOClassifier, SparseBayesClassifier
+from laconism.cli.console import UserError
 from laconism.datasets import make_ripley
 from laconism.interop._archive import Archive
 from laconism.kernels import RBF
@@ -207,13 +207,13 @@ def test_what_save_says_is_what_load_needs(tmp_path, good, monkeypatch):
             laconism.load(good, max_bytes=wrong)
 
 
-def test_the_command_says_the_same(tmp_path, good, capsys):
-    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+def test_the_command_says_the_same(good):
+    predict = pytest.importorskip("laconism.cli.predict", reason="the command line needs its packages")
     path = zeros(good)
     data = path.read_bytes().replace(struct.pack("<I", MUCH + 128), struct.pack("<I", 1_500_000_000))
     path.write_bytes(data)
-    assert main(["predict", str(path), str(tmp_path / "table.csv")]) != 0
-    assert "bytes or more once unpacked, and max_bytes=536,870,912" in capsys.readouterr().err
+    with pytest.raises(UserError, match=r"bytes or more once unpacked, and max_bytes=536,870,912; if"):
+        predict.load_pipeline(str(path))
 
 
 # ---- more steps than values ---------------------------------------------------------------------
@@ -347,7 +347,8 @@ def sparse(rows, columns, indices, indptr, kind=b"csr"):
     ],
 )
 def test_sparse_matrices_that_point_elsewhere(good, matrix):
-    at = array("planted.npz", "scipy.sparse._csr.csr_matrix") | {"__loader__": "SparseMatrixNode"}
+    at = array("planted.npz", "scipy.sparse._csr.csr_matrix")
+    at |= {"__loader__": "SparseMatrixNode", "type": "scipy"}
     refused(planted(good, at, **{"planted.npz": matrix}), "is damaged")
     buffer = io.BytesIO()
     save_npz(buffer, csr_matrix(X))
@@ -400,9 +401,10 @@ def test_what_models_share_comes_back(tmp_path):
     for width in range(50):
         kernel = kernel + RBF(gamma=1.0 + width)
     state = np.random.RandomState(0)
-    for model in (RVMClassifier(kernel=kernel), JCFOClassifier(random_state=state)):
-        laconism.save(model, tmp_path / "m")
-        assert repr(laconism.load(tmp_path / "m")) == repr(model) or model.random_state is state
+    laconism.save(JCFOClassifier(kernel=kernel, random_state=state), tmp_path / "m")
+    again = laconism.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.kernel(X, X), kernel(X, X))
+    assert again.random_state.uniform() == state.uniform()
 
 
 def changed(data, rng):
@@ -441,11 +443,13 @@ def test_changed_files_are_refused_in_a_sentence_or_hold_a_model(good, visits):
     for _ in range(200):
         path.write_bytes(changed(data, rng))
         visits.clear()
+        said = f"{path} "
         try:
             laconism.load(path)
             loaded += 1
         except ValueError as error:
-            assert "\n" not in str(error)
-            assert str(error).startswith(str(path))
+            said = str(error)
+        assert said.startswith(str(path))
+        assert "\n" not in said
         assert visits["visits"] < 2000
     assert loaded < 60

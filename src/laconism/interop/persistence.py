@@ -195,7 +195,7 @@ def _read(path: str | os.PathLike[str], archive: Archive) -> bytes:
             raise ValueError(f"{path} is not a model that laconism.save has written.")
         archive.take(os.fstat(file.fileno()).st_size)  # of a pipe 0
         archive.taken, blocks = 0, [start]
-        while block := file.read(2**24):
+        while block := file.read(2**20):
             archive.take(len(block))
             blocks.append(block)
         archive.taken = 0
