@@ -1,6 +1,7 @@
 """Bridges to other packages; each of those is imported only when it is used.
 
-- ``persistence``: ``save`` and ``load``, models in files without pickle (skops)
+- ``persistence``: ``save`` and ``load``, models in files without pickle (skops); ``_archive`` bounds
+  what a file takes
 - ``onnx``: ``to_onnx``, models as graphs; its parts are ``_onnx_graph`` (nodes in numpy's notation),
   ``_onnx_special`` (special functions), ``_onnx_kernel``, ``_onnx_basis`` (columns), ``_onnx_model``
   (latents and predictions) and ``_onnx_pipeline`` (the steps before a model)

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pkgutil
+import sys
 import uuid
 import warnings
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 from sklearn.base import BaseEstimator
+
+from .._component import is_count
+from ._archive import LABEL, SCHEMA, Archive, TooLarge, content_of
 
 # Packages and modules whose classes a model may hold.
 _MODEL_PACKAGES = (
@@ -58,9 +62,7 @@ _TRUSTED_OTHERS = (
 )
 # Attributes that hold the callbacks of an estimator: our parameter, and scikit-learn's.
 _CALLBACKS = ("callbacks", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx")
-# The member of the archive with the version that wrote it; skops ignores it.
-_LABEL = "laconism.json"
-# The same member under the former name of the library.
+# The member with the version that wrote the archive, under the former name of the library.
 _FORMER_LABEL = "laconic.json"
 
 
@@ -107,8 +109,11 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = Fal
         raise FileNotFoundError(f"There is no folder {folder} to save in.")
     stripped = _without_callbacks(_slim(model) if slim else model)
     try:
-        data = sio.dumps(stripped, compression=ZIP_DEFLATED)
-        untrusted = _untrusted(data)
+        buffer = io.BytesIO(sio.dumps(stripped, compression=ZIP_DEFLATED))
+        with ZipFile(buffer, "a", ZIP_DEFLATED) as file:
+            file.writestr(LABEL, json.dumps({"laconism": _version()}))
+        data, archive = buffer.getvalue(), Archive(str(path), sys.maxsize)
+        untrusted = _untrusted(data) or archive.check(data)
     except Exception as error:
         raise ValueError(
             "The model cannot be saved: something in it, such as a method or a generator, is no data."
@@ -118,34 +123,53 @@ def save(model: BaseEstimator, path: str | os.PathLike[str], *, slim: bool = Fal
             f"The model holds {', '.join(untrusted)}, which a file must not name: save models made of "
             "what laconism and scikit-learn offer, without functions and classes of your own."
         )
-    archive = io.BytesIO(data)
-    with ZipFile(archive, "a", ZIP_DEFLATED) as file:
-        file.writestr(_LABEL, json.dumps({"laconism": _version()}))
-    write_whole(archive.getvalue(), path)
+    if archive.taken > Archive.max_bytes:
+        warnings.warn(
+            f"The file takes {archive.taken:,} bytes once unpacked: load it with "
+            f"laconism.load(path, max_bytes={archive.taken}).",
+            stacklevel=2,
+        )
+    write_whole(data, path)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, max_bytes: int = Archive.max_bytes) -> Any:
     """Load a model that :func:`save` has written.
 
-    No code in the file is executed. A file is refused if it is damaged, or if it names anything but
-    classes of laconism, estimators of scikit-learn and arrays of numpy and scipy. Files are not signed:
-    numbers that somebody changed on purpose are not detected. There is a warning if a newer version of
-    laconism has written the file.
+    No code in the file is executed. A file is refused if it is damaged, if it names anything but
+    classes of laconism, estimators of scikit-learn and arrays of numpy and scipy, or if it takes too
+    much; this is checked before anything in it is constructed. Files are not signed: numbers that
+    somebody changed on purpose are not detected. There is a warning if a newer version of laconism has
+    written the file.
 
     Needs ``pip install "laconism[save]"``.
+
+    Parameters
+    ----------
+    path : str or path of the file
+    max_bytes : int, default=536870912
+        The most that the file may take once it is unpacked: the bytes of its arrays, 8 for each byte of
+        its description and 1,024 for each value in that. Loading takes about twice as much memory.
+        :func:`save` warns if a file takes more than the default.
     """
     sio = _skops()
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the file's name too.")
     if not Path(path).exists():
         raise FileNotFoundError(f"There is no file {path}.")
-    data = Path(path).read_bytes()  # read once, so that the checked bytes are the loaded ones
-    written = _version_of(data, path)
+    if not is_count(max_bytes):
+        raise ValueError(f"max_bytes must be a whole number above zero, got {max_bytes!r}.")
+    archive = Archive(str(path), int(max_bytes))
+    data = _read(path, archive)  # once, so that the checked bytes are the loaded ones
+    written = _version_of(data, path, archive)
     newer = _is_newer(written)
     by = f" It was saved by laconism {written}, this is {_version()}: upgrade." if newer else ""
+    model = None
     try:
-        untrusted = _untrusted(data)
-        model = None if untrusted else sio.loads(data, trusted=_trusted())
+        untrusted = archive.check(data) or _untrusted(data)
+        if not untrusted:  # skops holds the list of names in every node: those of this file are few
+            model = sio.loads(data, trusted=sorted(archive.names.intersection(_trusted())))
+    except TooLarge:
+        raise
     except Exception as error:
         raise ValueError(f"{path} is damaged and was not loaded.{by}") from error
     if untrusted:
@@ -163,15 +187,32 @@ def load(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _version_of(data: bytes, path: str | os.PathLike[str]) -> str:
+def _read(path: str | os.PathLike[str], archive: Archive) -> bytes:
+    """Return the bytes of a file, or raise if they are too many; a pipe is read no further than that."""
+    with open(path, "rb") as file:
+        start = file.read(4)
+        if start != b"PK\3\4":
+            raise ValueError(f"{path} is not a model that laconism.save has written.")
+        archive.take(os.fstat(file.fileno()).st_size)  # of a pipe 0
+        archive.taken, blocks = 0, [start]
+        while block := file.read(2**20):
+            archive.take(len(block))
+            blocks.append(block)
+        archive.taken = 0
+        return b"".join(blocks)
+
+
+def _version_of(data: bytes, path: str | os.PathLike[str], archive: Archive) -> str:
     """Return the version of laconism that wrote an archive, or raise unless :func:`save` wrote it."""
     written = ""
     try:
-        with ZipFile(io.BytesIO(data)) as file:
+        with archive.open(data) as file:
             if _FORMER_LABEL not in file.namelist():
-                written = str(json.loads(file.read(_LABEL))["laconism"])
+                written = str(json.loads(content_of(file, LABEL, 1000))["laconism"])
                 _is_newer(written)  # raises unless it is a version
-                _check_members(file)
+                file.getinfo(SCHEMA)
+    except TooLarge:
+        raise
     except Exception as error:
         raise ValueError(f"{path} is not a model that laconism.save has written.") from error
     if not written:
@@ -228,20 +269,6 @@ def _modules() -> Iterator[Any]:
 def _untrusted(data: bytes) -> list[str]:
     """Return the names in an archive that are not trusted; nothing is imported or constructed."""
     return sorted(set(_skops().get_untrusted_types(data=data)) - set(_trusted()))
-
-
-def _check_members(file: ZipFile) -> None:
-    """Raise unless every member is intact and referred to by the description."""
-    known = {_LABEL, "schema.json"}
-
-    def note(part: dict[str, Any]) -> None:
-        if isinstance(part.get("file"), str):
-            known.add(part["file"])
-
-    json.loads(file.read("schema.json"), object_hook=note)
-    strays = set(file.namelist()) - known
-    if strays or file.testzip() is not None:
-        raise ValueError(f"Unexpected or damaged members: {strays}.")
 
 
 # ---- what is saved ------------------------------------------------------------------------
