@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..magnitude import LARGEST
 from .console import Terminal, UserError, listed, several
 
 # Maximum number of features for one column of categories; rarer categories share one.
@@ -212,6 +211,8 @@ def _placeholders(column: Any, *, least_share: float = 0.02, least_ranges: float
 def tidy(table: Any, numbers: Sequence[str], categories: Sequence[str]) -> Any:
     """Return these columns, numbers as floats and categories as text."""
     import pandas as pd
+
+    from ..magnitude import LARGEST
 
     columns: dict[str, Any] = {}
     for name in numbers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -93,10 +94,10 @@ class Terminal:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield
+                sys.stdout.flush()  # here a full disk is an error like others
         except KeyboardInterrupt:
             raise SystemExit(130) from None
         except BrokenPipeError:  # the reader of our output has closed the pipe
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the last flush
             raise SystemExit(0) from None
         except Exception as error:
             if self.debug:
@@ -115,6 +116,49 @@ def _console(**where: Any) -> Any:
             raise BrokenPipeError  # for ``guard``; by itself it would end the process as a failure
 
     return Plain(highlight=False, emoji=False, **where)
+
+
+class _Stdout(io.RawIOBase):
+    """The descriptor of stdout. Errors name it, and after one nothing more is written."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self.raw, self.failed = raw, False
+
+    def writable(self) -> bool:
+        """Return that it can be written to."""
+        return True
+
+    def fileno(self) -> int:
+        """Return its number."""
+        return self.raw.fileno()
+
+    def isatty(self) -> bool:
+        """Return whether it is a terminal."""
+        return self.raw.isatty()
+
+    def write(self, data: Any) -> int | None:
+        """Write some of the bytes, and return how many."""
+        if self.failed:
+            return len(data)
+        try:
+            return self.raw.write(data)
+        except OSError as error:
+            self.failed, error.filename = True, "stdout"
+            raise
+
+
+def whole_output(stream: Any) -> Any:
+    """Return stdout as a stream that writes every byte or raises, also where Python's is not buffered.
+
+    A descriptor may write fewer bytes than it is given, as on a full disk. The buffer writes the others.
+    """
+    buffer = getattr(stream, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)
+    if not isinstance(raw, io.RawIOBase):
+        return stream
+    lines = stream.line_buffering or raw is buffer
+    whole = io.BufferedWriter(_Stdout(raw))
+    return io.TextIOWrapper(whole, stream.encoding, errors="replace", line_buffering=lines)
 
 
 def check_writable(out: str, *inputs: str) -> None:

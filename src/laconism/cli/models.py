@@ -58,7 +58,7 @@ class Data:
 
 def read_data(source: Source, terminal: Terminal, *, as_grid: bool = False) -> Data:
     """Read the data of a table, and report all decisions as notes."""
-    whole = read_table(source.path, terminal, source.missing or ())
+    whole = read_table(source.path, terminal, source.missing or (), target=source.target)
     terminal.remark(f"{source.name}: {several(len(whole), 'row')}, {several(whole.shape[1], 'column')}")
     rest, target = split_target(whole, source.target, source.name, terminal)
     task, y = settle_task(target, source.task, terminal)

@@ -28,17 +28,22 @@ _STYLES = ((",", "."), (".", ","), (_NARROW, "."), (_NARROW, ","))
 
 
 def read_table(
-    path: str, terminal: Terminal, missing: Sequence[str] = (), text: Sequence[str] = ()
+    path: str,
+    terminal: Terminal,
+    missing: Sequence[str] = (),
+    text: Sequence[str] = (),
+    target: str | None = None,
 ) -> Any:
     """Return the table of a file of CSV or TSV (also packed) or Parquet; ``"-"`` is stdin.
 
     ``missing`` has further texts that mean a missing value, ``text`` the columns to read as text.
+    Without the column ``target`` the file is refused.
     """
     name = "stdin" if path == "-" else path
     raw = read_bytes(path, name)
     if raw.startswith(b"PAR1"):
         return _read_parquet(raw, name)
-    return _read_text(raw, name, terminal, missing, text)
+    return _read_text(raw, name, terminal, missing, text, target)
 
 
 def _read_parquet(raw: bytes, name: str) -> Any:
@@ -58,10 +63,13 @@ def _read_parquet(raw: bytes, name: str) -> Any:
 
 
 def _read_text(
-    raw: bytes, name: str, terminal: Terminal, missing: Sequence[str], text: Sequence[str]
+    raw: bytes,
+    name: str,
+    terminal: Terminal,
+    missing: Sequence[str],
+    text: Sequence[str],
+    target: str | None,
 ) -> Any:
-    import pandas as pd
-
     encoding = encoding_of(raw, name, terminal)
     # The first lines completely; the line of names may be very long.
     start = itertools.islice(io.TextIOWrapper(io.BytesIO(raw), encoding), 20)
@@ -75,6 +83,10 @@ def _read_text(
     _check_names(names, name)
     if all(_is_numeral(cell) for cell in names):
         raise UserError(f"{name}: the first line has numbers, not names; put a line of names above it.")
+    if target is not None and all(column.strip() for column in names):
+        check_target([column.strip() for column in names], target, name)
+    import pandas as pd  # late, so that a refusal takes no time
+
     missing = [*MISSING, *missing]
     points = any("." in cell and _is_numeral(cell) for row in cells for cell in row)
     try:

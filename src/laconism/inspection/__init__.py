@@ -9,12 +9,17 @@
 - ``_draw``: colours, axes and names that all displays share.
 """
 
-from .calibration import CalibrationDisplay
-from .paths import ConvergenceDisplay, ProjectionDisplay, SparsityPathDisplay
-from .predictions import BoundaryDisplay, RegressionBandDisplay
-from .priors import PriorDisplay
-from .shapes import ShapeDisplay
-from .weights import GridRelevanceDisplay, ImageRelevanceDisplay, RelevanceDisplay
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy as _lazy
+
+if TYPE_CHECKING:
+    from .calibration import CalibrationDisplay
+    from .paths import ConvergenceDisplay, ProjectionDisplay, SparsityPathDisplay
+    from .predictions import BoundaryDisplay, RegressionBandDisplay
+    from .priors import PriorDisplay
+    from .shapes import ShapeDisplay
+    from .weights import GridRelevanceDisplay, ImageRelevanceDisplay, RelevanceDisplay
 
 __all__ = [
     "BoundaryDisplay",
@@ -29,3 +34,18 @@ __all__ = [
     "ShapeDisplay",
     "SparsityPathDisplay",
 ]
+
+_HOMES = {
+    "CalibrationDisplay": "calibration",
+    "ConvergenceDisplay": "paths",
+    "ProjectionDisplay": "paths",
+    "SparsityPathDisplay": "paths",
+    "BoundaryDisplay": "predictions",
+    "RegressionBandDisplay": "predictions",
+    "PriorDisplay": "priors",
+    "ShapeDisplay": "shapes",
+    "GridRelevanceDisplay": "weights",
+    "ImageRelevanceDisplay": "weights",
+    "RelevanceDisplay": "weights",
+}
+__getattr__, __dir__ = _lazy(__name__, _HOMES)
