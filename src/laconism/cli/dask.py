@@ -124,8 +124,6 @@ def fit(
     source: Source, choice: Choice, cluster: Cluster, terminal: Terminal, *, out: str = "model.skops"
 ) -> None:
     """Fit a model to many files, and save it as one."""
-    from sklearn.pipeline import Pipeline
-
     find_files(source.path)
     check_installed()
     check_writable(out, source.path)
@@ -135,6 +133,8 @@ def fit(
         began = time.perf_counter()
         model = files.fit(choice, client, reporter(terminal))
         seconds = time.perf_counter() - began
+    from sklearn.pipeline import Pipeline
+
     pipeline = Pipeline([("columns", files.partition.preprocessing), ("model", model)])
     kept = model.relevance_ if hasattr(model, "dual_coef_") else ()
     pipeline.table_ = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .console import UserError
-from .tables import MISSING
+from .tables import MISSING, decoded
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,8 @@ def read_files(path: str, missing: Sequence[str] = (), text: Sequence[str] = ())
     found = find_files(path)
     if _is_parquet(found[0]):
         frame = dd.read_parquet(path)
+        for name in frame.select_dtypes("object").columns:  # bytes or lists; text has a type
+            frame[name] = frame[name].map_partitions(decoded, meta=frame._meta[name])
     else:
         frame = dd.read_csv(
             path,
