@@ -312,7 +312,7 @@ for name in {packages!r}:
     assert set(package.__all__) <= set(dir(package)), name
     homes = {{each: getattr(package, each) for each in package.__all__ if each[0] != "_"}}
     assert all(thing.__module__.startswith("laconism.") for thing in homes.values()), homes
-for name in laconism._MODULES:  # without an import of their own
+for name in laconism._HOMES[""].split():  # without an import of their own
     assert getattr(laconism, name).__name__ == f"laconism.{{name}}"
 assert not hasattr(laconism, "nothing")
 assert pickle.loads(pickle.dumps(laconism.RVMClassifier)) is laconism.RVMClassifier

@@ -39,16 +39,14 @@ __all__ = [
     "to_onnx",
 ]
 
-_FAMILIES = {"Laconic": "flagship", "JCFO": "jcfo", "RVM": "rvm", "Grid": "rvm", "Sparse": "sparse"}
 _HOMES = {
-    name: next((home for start, home in _FAMILIES.items() if name.startswith(start)), "interop")
-    for name in __all__
-    if name != "__version__"
+    "flagship": "LaconicClassifier LaconicRegressor",
+    "interop": "load save to_onnx",
+    "jcfo": "JCFOClassifier JCFOClassifierCV JCFORegressor JCFORegressorCV",
+    "rvm": "GridRVMClassifier GridRVMRegressor RVMClassifier RVMRegressor",
+    "sparse": "SparseBayesClassifier SparseBayesClassifierCV "
+    "SparseBayesRegressor SparseBayesRegressorCV",
+    "": "basis datasets design flagship inspection interop jcfo judging kernels laplace likelihoods "
+    "linalg magnitude model partitions posterior priors rvm solvers sparse special testing",
 }
-# Modules and packages that are attributes of this one without an import of their own.
-_MODULES = (
-    *("basis", "datasets", "design", "flagship", "inspection", "interop", "jcfo", "judging", "kernels"),
-    *("laplace", "likelihoods", "linalg", "magnitude", "model", "partitions", "posterior", "priors"),
-    *("rvm", "solvers", "sparse", "special", "testing"),
-)
-__getattr__, __dir__ = _lazy(__name__, {**_HOMES, **dict(zip(_MODULES, _MODULES, strict=True))})
+__getattr__, __dir__ = _lazy(__name__, _HOMES)

@@ -9,17 +9,18 @@ from typing import Any
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package, given the module of each name.
+    """Return ``__getattr__`` and ``__dir__`` of a package, given the names that each module holds.
 
-    A module that is its own home is offered itself.
+    Those of the module ``""`` are modules of the package.
     """
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
 
     def load(name: str) -> Any:
-        if name not in homes:
+        if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(f"{package}.{homes[name]}")
-        value = module if homes[name] == name else getattr(module, name)
+        module = import_module(f"{package}.{home_of[name] or name}")
+        value = getattr(module, name) if home_of[name] else module
         setattr(sys.modules[package], name, value)
         return value
 
-    return load, lambda: sorted({*vars(sys.modules[package]), *homes})
+    return load, lambda: sorted({*vars(sys.modules[package]), *home_of})

@@ -434,7 +434,10 @@ MISTAKES = [
     ("fit digits5000.csv -t y --drop a", "Column b is infinite or beyond 1.8e+308 in row 1"),
     ("predict numbers.skops digits401.csv", "Column a is infinite or beyond 1.8e+308 in row 6"),
     ("predict numbers.skops digits5000.csv", "Column a is infinite or beyond 1.8e+308 in row 6"),
-    (f"fit good.csv -t y --model rvm --set gamma={'1' * 401}", "gamma must be a positive number"),
+    (
+        f"fit good.csv -t y --model rvm --set gamma={'1' * 401}",
+        "gamma must be positive, 'scale' or 'auto', got inf.",
+    ),
     ("fit bytes.parquet -t raw", "The target raw has binary data; make numbers of them first."),
     ("predict words.skops raw.parquet", "Column word has binary data where the model needs text."),
     ("fit huge.csv -t y", "Column a has 1.0e+200, too large to square, in row 41"),

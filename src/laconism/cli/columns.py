@@ -206,7 +206,7 @@ def uselessness(name: str, column: Any, distinct: int, most_share: float = 0.5) 
 def _mixture(texts: Any) -> str:
     """Return the remark about a column of text that is mostly numbers."""
     others = [text for text in texts if not is_number(text)]
-    if 2 * len(others) > len(texts):
+    if not others or 2 * len(others) > len(texts):
         return ""
     most = max(dict.fromkeys(others), key=others.count)
     return f", most of them numbers and some not (--missing {most!r} calls such a text missing)"

@@ -118,30 +118,15 @@ def _console(**where: Any) -> Any:
     return Plain(highlight=False, emoji=False, **where)
 
 
-class _Stdout(io.RawIOBase):
+class _Stdout(io.FileIO):
     """The descriptor of stdout. Errors name it, and after one nothing more is written."""
 
-    def __init__(self, raw: io.RawIOBase) -> None:
-        self.raw, self.failed = raw, False
+    failed = False
 
-    def writable(self) -> bool:
-        """Return that it can be written to."""
-        return True
-
-    def fileno(self) -> int:
-        """Return its number."""
-        return self.raw.fileno()
-
-    def isatty(self) -> bool:
-        """Return whether it is a terminal."""
-        return self.raw.isatty()
-
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any) -> int:
         """Write some of the bytes, and return how many."""
-        if self.failed:
-            return len(data)
         try:
-            return self.raw.write(data)
+            return len(data) if self.failed else super().write(data)
         except OSError as error:
             self.failed, error.filename = True, "stdout"
             raise
@@ -152,13 +137,15 @@ def whole_output(stream: Any) -> Any:
 
     A descriptor may write fewer bytes than it is given, as on a full disk. The buffer writes the others.
     """
-    buffer = getattr(stream, "buffer", None)
-    raw = getattr(buffer, "raw", buffer)
-    if not isinstance(raw, io.RawIOBase):
+    try:
+        descriptor = stream.fileno()
+    except (AttributeError, OSError):  # in memory
         return stream
-    lines = stream.line_buffering or raw is buffer
-    whole = io.BufferedWriter(_Stdout(raw))
-    return io.TextIOWrapper(whole, stream.encoding, errors="replace", line_buffering=lines)
+    if stream.isatty():
+        return stream
+    buffer = io.BufferedWriter(_Stdout(descriptor, "w", closefd=False))
+    lines = stream.line_buffering or stream.write_through
+    return io.TextIOWrapper(buffer, stream.encoding, "replace", line_buffering=lines)
 
 
 def check_writable(out: str, *inputs: str) -> None:

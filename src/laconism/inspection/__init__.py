@@ -36,16 +36,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CalibrationDisplay": "calibration",
-    "ConvergenceDisplay": "paths",
-    "ProjectionDisplay": "paths",
-    "SparsityPathDisplay": "paths",
-    "BoundaryDisplay": "predictions",
-    "RegressionBandDisplay": "predictions",
-    "PriorDisplay": "priors",
-    "ShapeDisplay": "shapes",
-    "GridRelevanceDisplay": "weights",
-    "ImageRelevanceDisplay": "weights",
-    "RelevanceDisplay": "weights",
+    "calibration": "CalibrationDisplay",
+    "paths": "ConvergenceDisplay ProjectionDisplay SparsityPathDisplay",
+    "predictions": "BoundaryDisplay RegressionBandDisplay",
+    "priors": "PriorDisplay",
+    "shapes": "ShapeDisplay",
+    "weights": "GridRelevanceDisplay ImageRelevanceDisplay RelevanceDisplay",
 }
 __getattr__, __dir__ = _lazy(__name__, _HOMES)

@@ -19,5 +19,5 @@ if TYPE_CHECKING:
 
 __all__ = ["ProgressBar", "load", "save", "to_onnx"]
 
-_HOMES = {"to_onnx": "onnx", "load": "persistence", "save": "persistence", "ProgressBar": "progress"}
+_HOMES = {"onnx": "to_onnx", "persistence": "load save", "progress": "ProgressBar"}
 __getattr__, __dir__ = _lazy(__name__, _HOMES)
