@@ -49,4 +49,5 @@ _HOMES = {
     "": "basis datasets design flagship inspection interop jcfo judging kernels laplace likelihoods "
     "linalg magnitude model partitions posterior priors rvm solvers sparse special testing",
 }
-__getattr__, __dir__ = _lazy(__name__, _HOMES)
+if not TYPE_CHECKING:  # to type checkers every name would be right
+    __getattr__, __dir__ = _lazy(__name__, _HOMES)

@@ -43,4 +43,5 @@ _HOMES = {
     "shapes": "ShapeDisplay",
     "weights": "GridRelevanceDisplay ImageRelevanceDisplay RelevanceDisplay",
 }
-__getattr__, __dir__ = _lazy(__name__, _HOMES)
+if not TYPE_CHECKING:  # to type checkers every name would be right
+    __getattr__, __dir__ = _lazy(__name__, _HOMES)

@@ -20,4 +20,5 @@ if TYPE_CHECKING:
 __all__ = ["ProgressBar", "load", "save", "to_onnx"]
 
 _HOMES = {"onnx": "to_onnx", "persistence": "load save", "progress": "ProgressBar"}
-__getattr__, __dir__ = _lazy(__name__, _HOMES)
+if not TYPE_CHECKING:  # to type checkers every name would be right
+    __getattr__, __dir__ = _lazy(__name__, _HOMES)
