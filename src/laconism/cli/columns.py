@@ -63,7 +63,7 @@ def plan_columns(
         if as_grid and numeric is None:
             raise UserError(f"A grid needs numbers in every column, but {name} has text.")
         distinct = (column if numeric is None else numeric).nunique()
-        infinite = numeric is not None and not np.isfinite(numeric.max() or 0.0)  # ``tidy`` refuses it
+        infinite = numeric is not None and numeric.isin([-np.inf, np.inf]).any()  # ``tidy`` refuses it
         reason = "" if as_grid or distinct > 1 or infinite else "constant" if distinct else "all missing"
         if not (reason or as_grid or name in keep):
             reason = uselessness(name, column, 0 if numeric is not None else distinct)
