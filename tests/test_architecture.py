@@ -25,7 +25,7 @@ MOST_IMPORTS = 10
 
 # Imports point to an earlier line, or stay within a line where nothing forbids it.
 LAYERS = [
-    {"_protocols", "_component", "special", "magnitude", "linalg", "datasets"},
+    {"_lazy", "_protocols", "_component", "special", "magnitude", "linalg", "datasets"},
     {"judging.compare", "judging.price"},  # pure functions of numbers: every layer may use them
     {"priors", "likelihoods", "kernels"},
     {"basis", "design", "posterior"},
@@ -64,10 +64,19 @@ def unit_of(module):
 
 
 def imports(module, *, lazy):
-    """Yield (module, name) of what a module imports of ours; inside functions too if ``lazy``."""
+    """Yield (module, name) of what a module imports of ours; inside functions too if ``lazy``.
+
+    What a package shows to type checkers it offers when it is asked for.
+    """
     tree = ast.parse(MODULES[module].read_text())
+    shown = [
+        each
+        for node in tree.body
+        if isinstance(node, ast.If) and module in PACKAGES and ast.unparse(node.test) == "TYPE_CHECKING"
+        for each in node.body
+    ]
     base = module.split(".") if module in PACKAGES and module != "__init__" else module.split(".")[:-1]
-    for node in ast.walk(tree) if lazy else tree.body:
+    for node in ast.walk(tree) if lazy else [*tree.body, *shown]:
         if not isinstance(node, ast.ImportFrom):
             continue
         if node.level:
@@ -257,9 +266,60 @@ with contextlib.suppress(ImportError):
     import sklearn.callback
 before = set(sys.modules)
 import laconism
+names = [getattr(laconism, name) for name in laconism.__all__]  # each is imported here
 sys.stdout.write(" ".join({EXTRAS!r} & (set(sys.modules) - before)))
 """
     assert run_python(code) == ""
+
+
+# Of other packages, what all of laconism loads beyond scikit-learn's linear models: selectors of
+# features (with decompositions and neighbors), steps that graphs know, and clusters of distances.
+MOST_FOREIGN_MODULES = 60
+HEAVY = EXTRAS | {
+    *("sklearn.cluster", "sklearn.datasets", "sklearn.ensemble", "sklearn.gaussian_process"),
+    *("sklearn.inspection", "sklearn.manifold", "sklearn.mixture", "sklearn.neural_network"),
+    *("sklearn.svm", "sklearn.tree", "scipy.signal", "scipy.interpolate", "scipy.ndimage"),
+}
+
+
+def test_importing_laconism_imports_little():
+    """The package itself nothing that is not of Python, and its public names few modules."""
+    code = """
+import sys
+bare = set(sys.modules)
+import laconism
+known = {*bare, *sys.stdlib_module_names}
+assert {each.split(".")[0] for each in sys.modules} - known <= {"laconism"}, set(sys.modules) - bare
+import sklearn.linear_model
+before = set(sys.modules)
+for name in laconism.__all__:
+    getattr(laconism, name)
+new = [each for each in sys.modules if each not in before and not each.startswith("laconism")]
+sys.stdout.write(" ".join(new))
+"""
+    new = run_python(code).split()
+    assert not HEAVY & set(new)
+    assert len(new) <= MOST_FOREIGN_MODULES, new
+
+
+def test_names_that_are_imported_late_are_there_at_once():
+    packages = ("laconism", "laconism.interop", "laconism.inspection")
+    code = f"""
+import importlib, pickle, sys
+import laconism
+for name in {packages!r}:
+    package = importlib.import_module(name)
+    assert set(package.__all__) <= set(dir(package)), name
+    homes = {{each: getattr(package, each) for each in package.__all__ if each[0] != "_"}}
+    assert all(thing.__module__.startswith("laconism.") for thing in homes.values()), homes
+for name in laconism._HOMES[""].split():  # without an import of their own
+    assert getattr(laconism, name).__name__ == f"laconism.{{name}}"
+assert not hasattr(laconism, "nothing")
+assert pickle.loads(pickle.dumps(laconism.RVMClassifier)) is laconism.RVMClassifier
+from laconism import *
+assert LaconicClassifier is laconism.flagship.LaconicClassifier
+"""
+    run_python(code)
 
 
 def test_laconism_needs_no_extra():

@@ -1,16 +1,20 @@
 """laconism: sparse Bayesian learning. Models that say only what matters."""
 
-from .flagship import LaconicClassifier, LaconicRegressor
-from .interop.onnx import to_onnx
-from .interop.persistence import load, save
-from .jcfo import JCFOClassifier, JCFOClassifierCV, JCFORegressor, JCFORegressorCV
-from .rvm import GridRVMClassifier, GridRVMRegressor, RVMClassifier, RVMRegressor
-from .sparse import (
-    SparseBayesClassifier,
-    SparseBayesClassifierCV,
-    SparseBayesRegressor,
-    SparseBayesRegressorCV,
-)
+from typing import TYPE_CHECKING
+
+from ._lazy import lazy as _lazy
+
+if TYPE_CHECKING:
+    from .flagship import LaconicClassifier, LaconicRegressor
+    from .interop import load, save, to_onnx
+    from .jcfo import JCFOClassifier, JCFOClassifierCV, JCFORegressor, JCFORegressorCV
+    from .rvm import GridRVMClassifier, GridRVMRegressor, RVMClassifier, RVMRegressor
+    from .sparse import (
+        SparseBayesClassifier,
+        SparseBayesClassifierCV,
+        SparseBayesRegressor,
+        SparseBayesRegressorCV,
+    )
 
 __version__ = "0.1.0.dev0"
 
@@ -34,3 +38,16 @@ __all__ = [
     "save",
     "to_onnx",
 ]
+
+_HOMES = {
+    "flagship": "LaconicClassifier LaconicRegressor",
+    "interop": "load save to_onnx",
+    "jcfo": "JCFOClassifier JCFOClassifierCV JCFORegressor JCFORegressorCV",
+    "rvm": "GridRVMClassifier GridRVMRegressor RVMClassifier RVMRegressor",
+    "sparse": "SparseBayesClassifier SparseBayesClassifierCV "
+    "SparseBayesRegressor SparseBayesRegressorCV",
+    "": "basis datasets design flagship inspection interop jcfo judging kernels laplace likelihoods "
+    "linalg magnitude model partitions posterior priors rvm solvers sparse special testing",
+}
+if not TYPE_CHECKING:  # to type checkers every name would be right
+    __getattr__, __dir__ = _lazy(__name__, _HOMES)

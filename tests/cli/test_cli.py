@@ -383,8 +383,14 @@ def write_mistakes(folder):
         "constant.csv": "a,b,y\n" + "".join(f"1,2,{k % 2}\n" for k in range(40)),
         "texts.csv": "a,y\n" + "".join(f"{k},word{k}\n" for k in range(40)),
     }
+    for digits in (401, 5000):  # one integer among numbers, and a column of nothing else
+        lines = [f"{'1' * digits if k == 5 else k},{k % 2 + 1}{'0' * digits},{k % 2}" for k in range(40)]
+        files[f"digits{digits}.csv"] = "\n".join(["a,b,y", *lines, ""])
     for name, text in files.items():
         (folder / name).write_text(text)
+    coded = pd.DataFrame({"word": [b"on", "än".encode()] * 20, "number": range(40)})
+    coded.assign(y=[b"no", b"yes"] * 20, raw=[b"\xff", b"x"] * 20).to_parquet(folder / "bytes.parquet")
+    coded.assign(word=[b"\xff", b"x"] * 20).to_parquet(folder / "raw.parquet")
     (folder / "binary.csv").write_bytes(bytes(range(256)) * 9)
     (folder / "none.parquet").write_text("not a table\nat all\n")
     (folder / "rows.json").write_text('[{"a": 1, "y": 0},\n {"a": 2, "y": 1}]')
@@ -416,7 +422,24 @@ MISTAKES = [
     ("fit names.csv -t y", "names.csv has names but no rows."),
     ("fit long_row.csv -t y", "long_row.csv: line 42 has 4 fields, but 3 were expected"),
     ("fit slip.csv -t y", "Column a: row 41 has '1o' where the others have numbers"),
-    ("fit infinite.csv -t y", "Column a is infinite in row 41"),
+    ("fit infinite.csv -t y", "Column a is infinite or beyond 1.8e+308 in row 41"),
+    ("fit digits401.csv -t a", "The target a is infinite or beyond 1.8e+308 in some rows"),
+    ("fit digits401.csv -t b", "The target b is infinite or beyond 1.8e+308 in some rows"),
+    ("fit digits401.csv -t b --task classification", "The target b is infinite or beyond"),
+    ("fit digits401.csv -t y", "Column a is infinite or beyond 1.8e+308 in row 6"),
+    ("fit digits401.csv -t y --drop a", "Column b is infinite or beyond 1.8e+308 in row 1"),
+    ("fit digits5000.csv -t a", "The target a is infinite or beyond 1.8e+308 in some rows"),
+    ("fit digits5000.csv -t b --task regression", "The target b is infinite or beyond"),
+    ("fit digits5000.csv -t y", "Column a is infinite or beyond 1.8e+308 in row 6"),
+    ("fit digits5000.csv -t y --drop a", "Column b is infinite or beyond 1.8e+308 in row 1"),
+    ("predict numbers.skops digits401.csv", "Column a is infinite or beyond 1.8e+308 in row 6"),
+    ("predict numbers.skops digits5000.csv", "Column a is infinite or beyond 1.8e+308 in row 6"),
+    (
+        f"fit good.csv -t y --model rvm --set gamma={'1' * 401}",
+        "gamma must be positive, 'scale' or 'auto', got inf.",
+    ),
+    ("fit bytes.parquet -t raw", "The target raw has binary data; make numbers of them first."),
+    ("predict words.skops raw.parquet", "Column word has binary data where the model needs text."),
     ("fit huge.csv -t y", "Column a has 1.0e+200, too large to square, in row 41"),
     ("fit quote.csv -t y", "quote.csv: a quote is opened"),
     ("fit good.csv -t z", "good.csv has no column 'z'; it has a, b, y."),
@@ -474,14 +497,20 @@ MISTAKES = [
 def test_mistakes_get_one_sentence(folder):
     write_mistakes(folder)
     (folder / "model.skops").write_bytes(b"old")
+    sparse = ["-q", "--model", "sparse", "--kernel", "none", "-o"]
     slip = ["fit", "slip.csv", "-t", "y"]
-    *runs, quiet, debug, mended = laconism_many(
+    numbers, words, said, *runs, quiet, debug, mended = laconism_many(
         folder,
+        ["fit", "good.csv", "-t", "y", *sparse, "numbers.skops"],
+        ["fit", "bytes.parquet", "-t", "y", *sparse, "words.skops"],
+        ["predict", "words.skops", "bytes.parquet", "-q"],
         *(command.split() for command, _ in MISTAKES),
         [*slip, "-q"],
         [*slip, "--debug"],
         [*slip, "--missing", "1o", "-o", "mended.skops", "-q"],
     )
+    assert numbers == words == [0, "", ""]
+    assert set(table_of(said[1])["y"]) == {"no", "yes"}  # bytes are text
     for (command, sentence), (code, out, err) in zip(MISTAKES, runs, strict=True):
         last = err.splitlines()[-1]
         assert code == 1, f"{command}: {code} {err}"
@@ -793,7 +822,7 @@ def test_closed_streams(folder, fitted):
 def test_no_room_for_the_help(folder):
     command = f"{sys.executable} -m laconism --help > /dev/full"
     run = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(), capture_output=True)
-    assert (run.returncode, run.stderr) == (1, b"error: No space left on device.\n")
+    assert (run.returncode, run.stderr) == (1, b"error: stdout: no space left on device.\n")
 
 
 @pytest.mark.slow

@@ -275,7 +275,13 @@ MISTAKES = [
     ("fit people0.parquet -t tall --set client=1", "DaskLaconicClassifier has no setting 'client'"),
     ("fit people0.parquet -t tall --workers 2", "leave it out with --scheduler."),
     ("fit slip.csv -t y", "Column a has text where its first rows have numbers"),
-    ("fit infinite.csv -t y", "Partition 1: Column a is infinite in row 21"),
+    ("fit infinite.csv -t y", "Partition 1: Column a is infinite or beyond 1.8e+308 in row 21"),
+    ("fit target.csv -t y", "The target y is infinite or beyond 1.8e+308 in some rows"),
+    ("fit digits.csv -t b", "Partition 1: Column a is infinite or beyond 1.8e+308 in row 6"),
+    ("fit words.csv -t y", "No column is left to predict the target from."),
+    ("evaluate target.csv -t y --saved ab.skops", "The target y is infinite or beyond 1.8e+308"),
+    ("predict ab.skops digits.csv", "Partition 1: Column a is infinite or beyond 1.8e+308 in row 6"),
+    ("fit bytes.parquet -t raw", "The target raw has binary data; make numbers of them first."),
     ("predict tall.skops slip.csv", "slip.csv has no column height, age, town, which the model needs."),
     ("predict tall.skops new0.csv --out .", ". is there already; name a new folder, or an empty one."),
     ("predict tall.skops new0.csv --out a.json", "CSV, TSV or a folder of Parquet files, not as json."),
@@ -292,6 +298,29 @@ def test_mistakes_get_one_sentence(fitted, address, folder, monkeypatch):
     (folder / "slip.csv").write_text("\n".join(slip) + "\n")
     lines[20] = "inf,1"
     (folder / "infinite.csv").write_text("\n".join(["a,y", *lines]) + "\n")
+    rows = [
+        f"{'1' * 5000 if k == 5 else k + 0.5},{k % 3},{'1' * 401 if k == 7 else k % 2}"
+        for k in range(40)
+    ]
+    (folder / "digits.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
+    (folder / "target.csv").write_text("\n".join(["a,b,y", *rows[6:]]) + "\n")
+    words = "".join(f"{'1' * 401}{k},{k % 2}\n" for k in range(40))
+    (folder / "words.csv").write_text(f"a,y\n{words}")  # numbers, but for pandas they are text
+    words = pd.DataFrame({"word": [b"on", "än".encode()] * 20, "y": [b"no", b"yes"] * 20})
+    words.assign(raw=[b"\xff", b"x"] * 20, b=range(40)).to_parquet(folder / "bytes.parquet")
+    numbers = pd.DataFrame({"a": range(40), "b": [0, 1, 2, 1] * 10, "y": [0, 1] * 20})
+    numbers.to_csv(folder / "ab.csv", index=False)
+    for path, out in (("ab.csv", "ab.skops"), ("bytes.parquet", "words.skops")):
+        code, _, err = run("fit", path, "-t", "y", "--model", "sparse", "-q", "-o", out)
+        assert code == 0, err
+    dask = ("--engine", "dask", "--scheduler", address)
+    for command in (
+        "fit bytes.parquet -t y --model sparse -o words.skops",
+        "predict words.skops bytes.parquet",
+    ):
+        code, out, err = run(*command.split(), "-q", *dask)
+        assert (code, err) == (0, "")
+    assert set(pd.read_csv(io.StringIO(out))["y"]) == {"no", "yes"}  # bytes are text
     for command, sentence in MISTAKES:
         code, out, err = run(*command.split(), "--engine", "dask", "--scheduler", address)
         last = err.splitlines()[-1]

@@ -5,7 +5,6 @@ import io
 import json
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -395,25 +394,6 @@ except OSError as error:
     )
     assert run.stdout == "m.skops old", run.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["m.skops"]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="nothing is killed there")
-def test_who_is_killed_while_saving_leaves_the_old_file(tmp_path):
-    """And a draft that only those may read who may read the file."""
-    code = """
-import os, signal
-from laconism.interop.persistence import write_whole
-write_whole(b"old", "m.skops")
-os.chmod("m.skops", 0o600)
-os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
-write_whole(b"new", "m.skops")
-"""
-    environment = {**os.environ, "PYTHONPATH": str(Path(laconism.__file__).parents[1])}
-    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment)
-    assert run.returncode == -signal.SIGKILL
-    assert (tmp_path / "m.skops").read_bytes() == b"old"
-    assert [each.stat().st_mode & 0o777 for each in tmp_path.iterdir()] == [0o600, 0o600]
 
 
 def test_a_reader_of_a_file_that_two_write_sees_one_of_them(tmp_path):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import redirect_stdout
 
 __all__ = ["main"]
 
@@ -33,7 +34,7 @@ def main() -> None:
         )
         raise SystemExit(1)
     from .app import app
-    from .console import sentence
+    from .console import sentence, whole_output
 
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # the parent process has closed the stream
@@ -42,7 +43,8 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # unknown characters become question marks
     try:
-        app(prog_name="laconism")
+        with redirect_stdout(whole_output(sys.stdout)):
+            app(prog_name="laconism")
     except OSError as error:  # writing the help or the version failed
         sys.stderr.write(f"error: {sentence(error)}\n")
         raise SystemExit(1) from None

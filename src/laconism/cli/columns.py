@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..magnitude import LARGEST
 from .console import Terminal, UserError, listed, several
 
+# What is said of a number, or of the digits of one, that no double holds.
+BEYOND = f"is infinite or beyond {np.finfo(np.float64).max:.1e}"
 # Maximum number of features for one column of categories; rarer categories share one.
 MAX_CATEGORIES = 20
 _DATE = re.compile(
@@ -54,14 +56,15 @@ def plan_columns(
         raise UserError(f"There is no column {listed(unknown)} to drop or keep.")
     plan = Plan(left_out=dict.fromkeys(drop, "as asked"))
     for name, column in table.drop(columns=list(drop)).items():
-        if is_nested(column):
-            plan.left_out[name] = "lists"
+        if what := nested(column):
+            plan.left_out[name] = what
             continue
         numeric = _as_numbers(column)
         if as_grid and numeric is None:
             raise UserError(f"A grid needs numbers in every column, but {name} has text.")
         distinct = (column if numeric is None else numeric).nunique()
-        reason = "" if as_grid or distinct > 1 else "constant" if distinct else "all missing"
+        infinite = numeric is not None and numeric.isin([-np.inf, np.inf]).any()  # ``tidy`` refuses it
+        reason = "" if as_grid or distinct > 1 or infinite else "constant" if distinct else "all missing"
         if not (reason or as_grid or name in keep):
             reason = uselessness(name, column, 0 if numeric is not None else distinct)
         if reason:
@@ -120,11 +123,13 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> list[tuple[list[str], str]]:
     return [(names, key) for key, names in found.items()]
 
 
-def is_nested(column: Any) -> bool:
-    """Return whether the cells hold lists or records, which Parquet allows."""
+def nested(column: Any) -> str:
+    """Return what Parquet cells hold that is no number or text; an empty string for nothing."""
     from pandas.api.types import is_list_like
 
-    return any(is_list_like(cell) for cell in column.dropna()[:1])
+    if column.dtype == object and any(isinstance(cell, bytes) for cell in column):
+        return "binary data"
+    return "lists" if any(is_list_like(cell) for cell in column.dropna()[:1]) else ""
 
 
 def time_of(column: Any) -> str:
@@ -142,7 +147,6 @@ def _as_numbers(column: Any, least_share: float = 0.9) -> Any:
 
     Text of which at least this share is numbers is a column of numbers with errors.
     """
-    import pandas as pd
     from pandas.api.types import is_numeric_dtype
 
     if is_numeric_dtype(column):  # true and false are numbers, too
@@ -150,8 +154,7 @@ def _as_numbers(column: Any, least_share: float = 0.9) -> Any:
     if time_of(column):
         return None
     known = column.dropna()
-    plain = known.astype(object).map(lambda v: float(v) if isinstance(v, bool | np.bool_) else v)
-    numbers = pd.to_numeric(plain, errors="coerce")
+    numbers = to_numbers(known)
     good = numbers.notna()
     if not len(known) or good.all():
         return numbers.reindex(column.index)
@@ -163,6 +166,22 @@ def _as_numbers(column: Any, least_share: float = 0.9) -> Any:
             f"numbers; correct it, or call it missing with --missing {text!r}."
         )
     return None
+
+
+def to_numbers(column: Any, errors: str = "coerce", most_digits: int = 300) -> Any:
+    """Return a column as numbers, with NaN for text; integers beyond all doubles become infinite."""
+    import pandas as pd
+    from pandas.api.types import is_numeric_dtype
+
+    def shortened(cell: Any) -> Any:
+        long = isinstance(cell, str) and len(cell) > most_digits and is_number(cell)
+        if long or isinstance(cell, bool | np.bool_):
+            return float(cell)
+        beyond = isinstance(cell, int) and abs(cell) >= 10**most_digits
+        return math.copysign(math.inf, 1 if cell > 0 else -1) if beyond else cell
+
+    cells = column if is_numeric_dtype(column) else column.astype(object).map(shortened)
+    return pd.to_numeric(cells, errors=errors)
 
 
 def uselessness(name: str, column: Any, distinct: int, most_share: float = 0.5) -> str:
@@ -187,7 +206,7 @@ def uselessness(name: str, column: Any, distinct: int, most_share: float = 0.5) 
 def _mixture(texts: Any) -> str:
     """Return the remark about a column of text that is mostly numbers."""
     others = [text for text in texts if not is_number(text)]
-    if 2 * len(others) > len(texts):
+    if not others or 2 * len(others) > len(texts):
         return ""
     most = max(dict.fromkeys(others), key=others.count)
     return f", most of them numbers and some not (--missing {most!r} calls such a text missing)"
@@ -201,7 +220,7 @@ def _placeholders(column: Any, *, least_share: float = 0.02, least_ranges: float
     values = _as_numbers(column).to_numpy(dtype=np.float64, na_value=np.nan)
     values = values[np.isfinite(values)]
     found = []
-    for end in (values.min(), values.max()):
+    for end in (values.min(), values.max()) if values.size else ():
         rest = values[values != end]
         often = values.size - rest.size >= least_share * values.size
         if often and rest.size and np.abs(rest - end).min() > least_ranges * np.ptp(rest) > 0:
@@ -213,6 +232,8 @@ def tidy(table: Any, numbers: Sequence[str], categories: Sequence[str]) -> Any:
     """Return these columns, numbers as floats and categories as text."""
     import pandas as pd
 
+    from ..magnitude import LARGEST
+
     columns: dict[str, Any] = {}
     for name in numbers:
         values = _as_numbers(table[name])
@@ -223,11 +244,13 @@ def tidy(table: Any, numbers: Sequence[str], categories: Sequence[str]) -> Any:
         beyond = np.abs(array) > LARGEST
         if beyond.any():
             at = int(np.argmax(beyond))
-            what = "is infinite" if np.isinf(array[at]) else f"has {array[at]:.1e}, too large to square,"
+            what = BEYOND if np.isinf(array[at]) else f"has {array[at]:.1e}, too large to square,"
             row = table.index[at] + 1
             raise UserError(f"Column {name} {what} in row {row}; correct it or leave it empty.")
         columns[name] = array
     for name in categories:
+        if what := nested(table[name]):
+            raise UserError(f"Column {name} has {what} where the model needs text.")
         texts = table[name].astype(object).map(_as_text, na_action="ignore")
         columns[name] = texts.where(table[name].notna(), np.nan)
     return pd.DataFrame(columns, index=table.index).astype(dict.fromkeys(categories, object))
@@ -237,7 +260,7 @@ def is_number(value: Any) -> bool:
     """Return whether Python reads a value as a number."""
     try:
         float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm, sem
 
 from .console import Terminal, UserError, listed, sentence, several
 from .models import Choice, Data, Source, check_size, make_pipeline, read_data, sample_rows
-from .rivals import KERNEL_ROWS, USUAL, Contender, contenders, distribution
+from .rivals import KERNEL_ROWS, USUAL, Contender, contenders, distribution, minus_log_density
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Result:
 
 def mean_and_error(values: Any) -> tuple[float, float]:
     """Return a mean with its standard error."""
-    return float(np.mean(values)), float(sem(values))
+    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 def _without_rare(data: Data, folds: int, terminal: Terminal) -> Data:
@@ -91,11 +90,11 @@ def compare(
     Without ``max_rows`` only kernel machines are trained on fewer rows. The flagship comes first; the
     result of ``own``, the model of a report, is marked as ``reported``.
     """
-    from sklearn.model_selection import KFold, StratifiedKFold
-
     folds, max_rows = validation.folds, validation.max_rows
     as_grid = own is not None and own.grid_shape is not None
     data = _without_rare(read_data(source, terminal, as_grid=as_grid), folds, terminal)
+    from sklearn.model_selection import KFold, StratifiedKFold
+
     keys = USUAL if validation.models is None else validation.models.split(",")
     kind = StratifiedKFold if data.task == "classification" else KFold
     splitter = kind(folds, shuffle=True, random_state=seed)
@@ -187,6 +186,6 @@ def _run(result: Result, data: Data, train: Any, test: Any, max_rows: int | None
         result.predictions[test, 0] = mean
         result.predictions[test, 1] = std
         result.loss[test] = (y - mean) ** 2
-        result.score[test] = -norm.logpdf(y, mean, std)
+        result.score[test] = minus_log_density(y, mean, std)
     if contender.reported:
         result.fitted.append((pipeline, test))

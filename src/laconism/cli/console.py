@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -93,10 +94,10 @@ class Terminal:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield
+                sys.stdout.flush()  # here a full disk is an error like others
         except KeyboardInterrupt:
             raise SystemExit(130) from None
         except BrokenPipeError:  # the reader of our output has closed the pipe
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the last flush
             raise SystemExit(0) from None
         except Exception as error:
             if self.debug:
@@ -115,6 +116,36 @@ def _console(**where: Any) -> Any:
             raise BrokenPipeError  # for ``guard``; by itself it would end the process as a failure
 
     return Plain(highlight=False, emoji=False, **where)
+
+
+class _Stdout(io.FileIO):
+    """The descriptor of stdout. Errors name it, and after one nothing more is written."""
+
+    failed = False
+
+    def write(self, data: Any) -> int:
+        """Write some of the bytes, and return how many."""
+        try:
+            return len(data) if self.failed else super().write(data)
+        except OSError as error:
+            self.failed, error.filename = True, "stdout"
+            raise
+
+
+def whole_output(stream: Any) -> Any:
+    """Return stdout as a stream that writes every byte or raises, also where Python's is not buffered.
+
+    A descriptor may write fewer bytes than it is given, as on a full disk. The buffer writes the others.
+    """
+    try:
+        descriptor = stream.fileno()
+    except (AttributeError, OSError):  # in memory
+        return stream
+    if stream.isatty():
+        return stream
+    buffer = io.BufferedWriter(_Stdout(descriptor, "w", closefd=False))
+    lines = stream.line_buffering or stream.write_through
+    return io.TextIOWrapper(buffer, stream.encoding, "replace", line_buffering=lines)
 
 
 def check_writable(out: str, *inputs: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from .columns import Plan, columns_of
 from .console import Terminal, check_writable, several
 from .dask_columns import Column, Kinds, fit_preprocessing, labels_of, plan_of, settle_target, tidied
-from .dask_files import Cluster, check_installed, compute, read_files
+from .dask_files import Cluster, check_installed, compute, find_files, read_files
 from .fit import save_and_report
 from .models import Choice, Source
 from .predict import check_columns
@@ -124,8 +124,7 @@ def fit(
     source: Source, choice: Choice, cluster: Cluster, terminal: Terminal, *, out: str = "model.skops"
 ) -> None:
     """Fit a model to many files, and save it as one."""
-    from sklearn.pipeline import Pipeline
-
+    find_files(source.path)
     check_installed()
     check_writable(out, source.path)
     Choice(choice.model).make("regression", on_dask=True)  # refuses other models before the work begins
@@ -134,6 +133,8 @@ def fit(
         began = time.perf_counter()
         model = files.fit(choice, client, reporter(terminal))
         seconds = time.perf_counter() - began
+    from sklearn.pipeline import Pipeline
+
     pipeline = Pipeline([("columns", files.partition.preprocessing), ("model", model)])
     kept = model.relevance_ if hasattr(model, "dual_coef_") else ()
     pipeline.table_ = {

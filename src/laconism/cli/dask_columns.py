@@ -11,15 +11,17 @@ from typing import Any, Self
 import numpy as np
 
 from .columns import (
+    BEYOND,
     MAX_CATEGORIES,
     Plan,
-    is_nested,
     make_preprocessing,
+    nested,
     say_left_out,
     say_missing,
     say_rare,
     tidy,
     time_of,
+    to_numbers,
     uselessness,
 )
 from .console import Terminal, UserError, listed
@@ -100,12 +102,12 @@ class Kinds:
         unknown = [name for name in (*drop, *keep) if name not in head.columns]
         if unknown:
             raise UserError(f"There is no column {listed(unknown)} to drop or keep.")
-        what = "lists" if is_nested(head[target]) else time_of(head[target])
+        what = nested(head[target]) or time_of(head[target])
         if what:
             raise UserError(f"The target {target} has {what}; make numbers of them first.")
         used = [name for name in head.columns if name != target and name not in drop]
         numbers = [name for name in used if is_numeric_dtype(head[name])]
-        others = [name for name in used if name not in numbers and not is_nested(head[name])]
+        others = [name for name in used if name not in numbers and not nested(head[name])]
         return cls(numbers, [name for name in others if not time_of(head[name])], target)
 
     def summarise(self, part: Any, number: int) -> dict[str, Column]:
@@ -143,13 +145,16 @@ def tidied(part: Any, number: int, numbers: Sequence[str], categories: Sequence[
 
 def labels_of(column: Any, kind: str) -> Any:
     """Return a target as an array: ``kind`` is f (values), b, i or U (labels), as numpy has it."""
-    import pandas as pd
-
     if kind == "U":
         return np.array([str(value) for value in column], dtype=str)
     if kind == "b":
         return column.to_numpy(dtype=bool)
-    return pd.to_numeric(column).to_numpy(dtype=np.int64 if kind == "i" else np.float64)
+    numbers = to_numbers(column, "raise")
+    if np.isinf(numbers).any():
+        raise UserError(
+            f"The target {column.name} {BEYOND} in some rows; correct them or leave them empty."
+        )
+    return numbers.to_numpy(dtype=np.int64 if kind == "i" else np.float64)
 
 
 def settle_target(column: Column, head: Any, task: str, terminal: Terminal) -> tuple[str, str]:
@@ -169,7 +174,7 @@ def settle_target(column: Column, head: Any, task: str, terminal: Terminal) -> t
             "classes; is it the right column?"
         )
     if not np.isfinite([column.low, column.high]).all():
-        raise UserError(f"The target {name} has infinite values; correct them or leave them empty.")
+        raise UserError(f"The target {name} {BEYOND} in some rows; correct them or leave them empty.")
     if task == "auto":
         terminal.remark(f"{name}: regression (numbers)")
     return "regression", "f"
@@ -204,7 +209,7 @@ def plan_of(
 def _reason(name: str, kinds: Kinds, column: Column | None, head: Any, *, kept: bool) -> str:
     """Return why a column cannot be used, or an empty string."""
     if column is None:
-        return "lists" if is_nested(head) else uselessness(name, head, 0)
+        return nested(head) or uselessness(name, head, 0)
     if not column.known:
         return "all missing"
     if name in kinds.texts and column.counts is None:

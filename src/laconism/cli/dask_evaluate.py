@@ -9,17 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from .compare import Validation
 from .console import Terminal, UserError, listed, several
 from .dask import Files, Partition, open_files, parts_for, reporter
 from .dask_columns import Column, join, labels_of
-from .dask_files import Cluster, check_installed, compute
+from .dask_files import Cluster, check_installed, compute, find_files
 from .evaluate import as_records, comparison_table
 from .models import Choice, Source
 from .predict import load_pipeline
-from .rivals import Contender, MeanRegressor, contenders, distribution
+from .rivals import Contender, MeanRegressor, contenders, distribution, minus_log_density
 
 # What is compared.
 _COMPARED = ("auto", "sparse", "rvm", "baseline")
@@ -57,6 +56,7 @@ def evaluate(
     saved: str | None = None,
 ) -> None:
     """Fit models to most rows of many files, and score them on the others; or score a saved model."""
+    find_files(source.path)
     check_installed()
     if validation.max_rows is not None:
         raise UserError("--max-rows is for --engine local; --engine dask uses all rows.")
@@ -169,7 +169,7 @@ def _losses(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """Return each row's error (0 or 1, or squared) and minus log-probability (density)."""
     if not hasattr(model, "classes_"):
         mean, std = distribution(model, X)
-        return (y - mean) ** 2, -norm.logpdf(y, mean, std)
+        return (y - mean) ** 2, minus_log_density(y, mean, std)
     classes, probability = model.classes_, model.predict_proba(X)
     place = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     true = np.where(classes[place] == y, probability[np.arange(len(y)), place], 0.0)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .console import UserError
-from .tables import MISSING
+from .tables import MISSING, decoded
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,18 @@ class Cluster:
             yield stack.enter_context(_connect(where))
 
 
+def find_files(path: str) -> list[str]:
+    """Return the files of a pattern, or raise if there are none or the first is empty."""
+    if path == "-":
+        raise UserError("--engine dask reads files, not stdin.")
+    found = [path] if "://" in path else sorted(glob(path))
+    if not found:
+        raise UserError(f"{path}: no such file.")
+    if Path(found[0]).is_file() and not Path(found[0]).stat().st_size:
+        raise UserError(f"{found[0]} is empty.")
+    return found
+
+
 def check_installed() -> None:
     """Raise if Dask is not installed."""
     try:
@@ -80,13 +92,11 @@ def read_files(path: str, missing: Sequence[str] = (), text: Sequence[str] = ())
     """
     import dask.dataframe as dd
 
-    if path == "-":
-        raise UserError("--engine dask reads files, not stdin.")
-    found = [path] if "://" in path else sorted(glob(path))
-    if not found:
-        raise UserError(f"{path}: no such file.")
+    found = find_files(path)
     if _is_parquet(found[0]):
         frame = dd.read_parquet(path)
+        for name in frame.select_dtypes("object").columns:  # bytes or lists; text has a type
+            frame[name] = frame[name].map_partitions(decoded, meta=frame._meta[name])
     else:
         frame = dd.read_csv(
             path,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from ..interop.whole_file import whole_file
 from .columns import columns_of, unknown_categories
 from .console import Terminal, UserError, check_writable, listed, several
 from .dask_columns import tidied
-from .dask_files import Cluster, check_installed, compute, in_order, read_files
-from .predict import check_columns, load_pipeline, predictions_of
+from .dask_files import Cluster, check_installed, compute, find_files, in_order, read_files
+from .predict import check_columns, load_pipeline, predictions_of, write_parquet
 
 # Ends of the names of tables that are written as text.
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
@@ -31,6 +32,7 @@ def predict(
     """Predict every row of many files: a folder of Parquet files, or one CSV table."""
     from dask import delayed
 
+    find_files(path)
     check_installed()
     out = None if predictions == "-" else predictions
     if out is None and terminal.as_json:
@@ -90,7 +92,7 @@ def predict_part(pipeline: Any, part: Any, number: int) -> tuple[Any, Counter[tu
 def write_part(pipeline: Any, part: Any, number: int, name: str) -> tuple[int, Counter[tuple[str, str]]]:
     """Write the predictions of a partition as Parquet; return the numbers of rows to report."""
     found, notes = predict_part(pipeline, part, number)
-    found.to_parquet(name, index=False)
+    write_parquet(found, name)
     return len(found), notes
 
 
@@ -100,30 +102,11 @@ def _write_text(
     """Write tables as one; an existing file is replaced when all are written."""
     delimiter = "\t" if out is not None and Path(out).suffix.lower() in (".tsv", ".tab") else ","
     rows, notes = 0, Counter[tuple[str, str]]()
-
-    def write(file: Any) -> None:
-        nonlocal rows, notes
+    with nullcontext(sys.stdout.buffer) if out is None else whole_file(out) as file:
         for number, (table, more) in enumerate(tables):
             text = table.to_csv(index=False, header=number == 0, sep=delimiter, lineterminator="\n")
             file.write(text.encode())
             rows, notes = rows + len(table), notes + more
-        file.flush()
-
-    if out is None or (Path(out).exists() and not Path(out).is_file()):  # a pipe or a device
-        if out is None:
-            write(sys.stdout.buffer)
-        else:
-            with Path(out).open("wb") as file:
-                write(file)
-        return rows, notes
-    target = Path(os.path.realpath(out))
-    beside = target.with_name(f".{target.name[:50]}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            write(file)
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
     return rows, notes
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inspection import CalibrationDisplay, ConvergenceDisplay, ProjectionDisplay, ShapeDisplay
+from .. import inspection
 from ..inspection._draw import ASIDE, FIRST, SECOND
 
 # Placeholder colours, replaced by those of the page, which differ in light and dark mode.
@@ -74,7 +74,7 @@ def _figure(label: str) -> Callable[[Callable[..., None]], Callable[..., str]]:
 @_figure("calibration curve with counts")
 def calibration(ax: Any, probability: Any, happened: Any, n_bins: int) -> None:
     """Draw the calibration curve over a histogram."""
-    shown = CalibrationDisplay.from_predictions(happened, probability, n_bins=n_bins, ax=ax)
+    shown = inspection.CalibrationDisplay.from_predictions(happened, probability, n_bins=n_bins, ax=ax)
     shown.ax_.set_ylabel("came to pass")
     shown.counts_ax_.set_xlabel("probability that was said")
 
@@ -107,14 +107,14 @@ def path(ax: Any, model: Any) -> None:
     """Draw the loss in nats over the number of kernels, for a Laconic model."""
     from matplotlib.ticker import MaxNLocator
 
-    ProjectionDisplay.from_estimator(model, ax=ax)
+    inspection.ProjectionDisplay.from_estimator(model, ax=ax)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 @_figure("objective and active columns over the iterations")
 def convergence(ax: Any, model: Any) -> None:
     """Draw objective and active columns over the iterations."""
-    ConvergenceDisplay.from_estimator(model, ax=ax)
+    inspection.ConvergenceDisplay.from_estimator(model, ax=ax)
 
 
 @_figure("effect of a feature or of a pair of features")
@@ -129,7 +129,7 @@ def shapes(pipeline: Any, table: Any, names: list[str]) -> list[str]:
 
     outputs, found = len(pipeline[-1].posteriors_), list[str]()
     for k in range(outputs):
-        whole = ShapeDisplay.from_estimator(
+        whole = inspection.ShapeDisplay.from_estimator(
             pipeline,
             table,
             max_features=9 if outputs == 1 else 3,

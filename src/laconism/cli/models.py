@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Plan, is_nested, make_preprocessing, plan_columns, tidy, time_of
+from .columns import BEYOND, Plan, make_preprocessing, nested, plan_columns, tidy, time_of, to_numbers
 from .console import Terminal, UserError, listed, several
 from .tables import read_table, split_target
 
@@ -58,7 +58,7 @@ class Data:
 
 def read_data(source: Source, terminal: Terminal, *, as_grid: bool = False) -> Data:
     """Read the data of a table, and report all decisions as notes."""
-    whole = read_table(source.path, terminal, source.missing or ())
+    whole = read_table(source.path, terminal, source.missing or (), target=source.target)
     terminal.remark(f"{source.name}: {several(len(whole), 'row')}, {several(whole.shape[1], 'column')}")
     rest, target = split_target(whole, source.target, source.name, terminal)
     task, y = settle_task(target, source.task, terminal)
@@ -74,19 +74,18 @@ def settle_task(
 
     Whole numbers are classes if at most ``max_integers`` are distinct.
     """
-    import pandas as pd
     from pandas.api.types import is_bool_dtype
 
     name = target.name
-    what = "lists" if is_nested(target) else time_of(target)
+    what = nested(target) or time_of(target)
     if what:
         raise UserError(f"The target {name} has {what}; make numbers of them first.")
     distinct = int(target.nunique())
     boolean = is_bool_dtype(target)
-    numbers = pd.to_numeric(target, errors="coerce")
+    numbers = to_numbers(target)
     numeric = not boolean and bool(numbers.notna().all())
     if numeric and np.isinf(numbers.to_numpy(dtype=np.float64)).any():
-        raise UserError(f"The target {name} has infinite values; correct them or leave them empty.")
+        raise UserError(f"The target {name} {BEYOND} in some rows; correct them or leave them empty.")
     whole = numeric and bool((numbers == numbers.round()).all())
     if distinct == 1:
         raise UserError(
@@ -175,7 +174,10 @@ def _parse_setting(text: str, estimator: Any) -> tuple[str, Any]:
         names = listed(sorted(known), most=30)
         raise UserError(f"{type(estimator).__name__} has no setting {name!r}; it has {names}.")
     try:
-        return name, json.loads(value)
+        # Digits beyond all doubles become infinite, which estimators refuse.
+        return name, json.loads(
+            value, parse_int=lambda digits: int(digits) if len(digits) < 300 else np.inf
+        )
     except json.JSONDecodeError:
         return name, {"None": None, "True": True, "False": False}.get(value, value)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..interop.persistence import load, write_whole
+from ..interop.whole_file import write_whole
 from .columns import columns_of, say_unknown, tidy
 from .console import Terminal, UserError, check_writable, listed, several
 from .tables import read_table
@@ -19,10 +19,12 @@ from .tables import read_table
 
 def load_pipeline(path: str) -> Any:
     """Return a pipeline that ``laconism fit`` saved, or raise."""
-    from sklearn.pipeline import Pipeline
-
     if not Path(path).exists():
         raise UserError(f"{path}: no such file.")
+    from sklearn.pipeline import Pipeline
+
+    from ..interop import load
+
     try:
         pipeline = load(path)
     except ValueError as error:
@@ -100,17 +102,21 @@ def predictions_of(pipeline: Any, rows: Any) -> Any:
     return pd.DataFrame({target: mean, f"std({target})": std})
 
 
+def write_parquet(table: Any, out: str) -> None:
+    """Write a table as Parquet, completely or not at all."""
+    buffer = io.BytesIO()
+    table.to_parquet(buffer, index=False)
+    write_whole(buffer.getvalue(), out)
+
+
 def _write(table: Any, out: str | None) -> None:
     *_, before, suffix = ["", "", *Path(out or "").suffixes]
     if out is not None and suffix == ".parquet":
-        buffer = io.BytesIO()
-        table.to_parquet(buffer, index=False)
-        write_whole(buffer.getvalue(), out)
+        write_parquet(table, out)
         return
     delimiter = "\t" if {suffix, before if suffix == ".gz" else ""} & {".tsv", ".tab"} else ","
     text = table.to_csv(index=False, sep=delimiter, lineterminator="\n").encode()
     if out is None:
         sys.stdout.buffer.write(text)
-        sys.stdout.flush()
     else:
         write_whole(gzip.compress(text, mtime=0) if suffix == ".gz" else text, out)

@@ -9,9 +9,8 @@ from string import Template
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
-from ..interop.persistence import write_whole
+from ..interop.whole_file import write_whole
 from . import figures
 from .columns import feature_names
 from .compare import Result, Validation, compare, reported
@@ -20,6 +19,7 @@ from .evaluate import advise, as_records, cells, headers
 from .fit import fit_pipeline
 from .inspect import Bars, compared, describe, path_of, pictures, show
 from .models import Choice, Data, Source, sample_rows
+from .rivals import minus_log_density
 
 
 def report(
@@ -91,7 +91,7 @@ def _log_score(pipeline: Any, table: Any, y: Any) -> float:
         known = np.isin(y, model.classes_)
         place = np.searchsorted(model.classes_, y[known])
         return float(np.mean(model.predict_log_proba(X)[known][np.arange(place.size), place]))
-    return float(np.mean(norm.logpdf(y, *model.predict_dist(X))))
+    return float(-np.mean(minus_log_density(y, *model.predict_dist(X))))
 
 
 # ---- the page -----------------------------------------------------------------------------

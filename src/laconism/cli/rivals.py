@@ -270,3 +270,8 @@ def distribution(model: Any, X: Any) -> tuple[Any, Any]:
     """Return mean and standard deviation of a regression."""
     pair = model.predict_dist(X) if hasattr(model, "predict_dist") else model.predict(X, return_std=True)
     return pair[0], pair[1]
+
+
+def minus_log_density(y: Any, mean: Any, std: Any) -> Any:
+    """Return minus the log density of each value under its normal distribution."""
+    return 0.5 * ((y - mean) / std) ** 2 + np.log(std) + 0.5 * np.log(2 * np.pi)

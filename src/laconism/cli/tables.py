@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from .columns import is_number
+from ..inspection._draw import brief
+from .columns import is_number, to_numbers
 from .console import Terminal, UserError, listed, several
 from .raw import encoding_of, read_bytes
 
@@ -28,17 +29,22 @@ _STYLES = ((",", "."), (".", ","), (_NARROW, "."), (_NARROW, ","))
 
 
 def read_table(
-    path: str, terminal: Terminal, missing: Sequence[str] = (), text: Sequence[str] = ()
+    path: str,
+    terminal: Terminal,
+    missing: Sequence[str] = (),
+    text: Sequence[str] = (),
+    target: str | None = None,
 ) -> Any:
     """Return the table of a file of CSV or TSV (also packed) or Parquet; ``"-"`` is stdin.
 
     ``missing`` has further texts that mean a missing value, ``text`` the columns to read as text.
+    Without the column ``target`` the file is refused.
     """
     name = "stdin" if path == "-" else path
     raw = read_bytes(path, name)
     if raw.startswith(b"PAR1"):
         return _read_parquet(raw, name)
-    return _read_text(raw, name, terminal, missing, text)
+    return _read_text(raw, name, terminal, missing, text, target)
 
 
 def _read_parquet(raw: bytes, name: str) -> Any:
@@ -54,14 +60,27 @@ def _read_parquet(raw: bytes, name: str) -> Any:
         raise UserError(f"{name} cannot be read as Parquet: {error}") from error
     table.columns = [str(column) for column in table.columns]
     _check_names(list(table.columns), name)
-    return table.reset_index(drop=True)
+    return table.apply(decoded).reset_index(drop=True)
+
+
+def decoded(column: Any) -> Any:
+    """Return bytes as text if all of them are UTF-8, and other columns as they are."""
+    if column.dtype != object or not any(isinstance(cell, bytes) for cell in column):
+        return column
+    try:
+        return column.map(lambda cell: cell.decode() if isinstance(cell, bytes) else cell)
+    except UnicodeDecodeError:
+        return column
 
 
 def _read_text(
-    raw: bytes, name: str, terminal: Terminal, missing: Sequence[str], text: Sequence[str]
+    raw: bytes,
+    name: str,
+    terminal: Terminal,
+    missing: Sequence[str],
+    text: Sequence[str],
+    target: str | None,
 ) -> Any:
-    import pandas as pd
-
     encoding = encoding_of(raw, name, terminal)
     # The first lines completely; the line of names may be very long.
     start = itertools.islice(io.TextIOWrapper(io.BytesIO(raw), encoding), 20)
@@ -75,6 +94,10 @@ def _read_text(
     _check_names(names, name)
     if all(_is_numeral(cell) for cell in names):
         raise UserError(f"{name}: the first line has numbers, not names; put a line of names above it.")
+    if target is not None and all(column.strip() for column in names):
+        check_target([column.strip() for column in names], target, name)
+    import pandas as pd  # late, so that a refusal takes no time
+
     missing = [*MISSING, *missing]
     points = any("." in cell and _is_numeral(cell) for row in cells for cell in row)
     try:
@@ -134,7 +157,7 @@ def _with_numerals(
     found = {column: numbers for column, numbers in read.items() if numbers is not None}
     for column in list(found)[:most_notes]:
         first = found[column].first_valid_index()
-        example, number = str(table[column][first]), found[column][first]
+        example, number = brief(table[column][first], 40), found[column][first]
         terminal.note(f"{name}: {column} was read as numbers, {example!r} as {number:g}.")
     if len(found) > most_notes:
         terminal.note(f"{name}: read as numbers as well: {listed(list(found)[most_notes:])}.")
@@ -172,7 +195,8 @@ def read_numerals(column: Any) -> Any:
         written = rf"[+-]?(?:\d+|[1-9]\d{{0,2}}(?:{among}\d{{3}})+)(?:{re.escape(decimal)}\d+)?"
         if all(map(re.compile(written).fullmatch, bare)):
             without = str.maketrans({decimal: "."} | dict.fromkeys(group))
-            plain = pd.to_numeric(pd.Series([text.translate(without) for text in bare], index=cells))
+            digits = [text.translate(without) for text in bare]
+            plain = to_numbers(pd.Series(digits, index=cells, dtype=object), "raise")
             return known.map(plain).reindex(column.index)
     return None
 

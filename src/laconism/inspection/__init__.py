@@ -9,12 +9,17 @@
 - ``_draw``: colours, axes and names that all displays share.
 """
 
-from .calibration import CalibrationDisplay
-from .paths import ConvergenceDisplay, ProjectionDisplay, SparsityPathDisplay
-from .predictions import BoundaryDisplay, RegressionBandDisplay
-from .priors import PriorDisplay
-from .shapes import ShapeDisplay
-from .weights import GridRelevanceDisplay, ImageRelevanceDisplay, RelevanceDisplay
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy as _lazy
+
+if TYPE_CHECKING:
+    from .calibration import CalibrationDisplay
+    from .paths import ConvergenceDisplay, ProjectionDisplay, SparsityPathDisplay
+    from .predictions import BoundaryDisplay, RegressionBandDisplay
+    from .priors import PriorDisplay
+    from .shapes import ShapeDisplay
+    from .weights import GridRelevanceDisplay, ImageRelevanceDisplay, RelevanceDisplay
 
 __all__ = [
     "BoundaryDisplay",
@@ -29,3 +34,14 @@ __all__ = [
     "ShapeDisplay",
     "SparsityPathDisplay",
 ]
+
+_HOMES = {
+    "calibration": "CalibrationDisplay",
+    "paths": "ConvergenceDisplay ProjectionDisplay SparsityPathDisplay",
+    "predictions": "BoundaryDisplay RegressionBandDisplay",
+    "priors": "PriorDisplay",
+    "shapes": "ShapeDisplay",
+    "weights": "GridRelevanceDisplay ImageRelevanceDisplay RelevanceDisplay",
+}
+if not TYPE_CHECKING:  # to type checkers every name would be right
+    __getattr__, __dir__ = _lazy(__name__, _HOMES)

@@ -6,9 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
-
 # The two tones differ in grey as well, and lines also differ in style.
 FIRST = "#08306b"
 SECOND = "#a04a00"
@@ -109,6 +106,9 @@ def brief(name: Any, most: int = 32, end: int = 12) -> str:
 
 def unwrap(estimator: Any) -> tuple[Any, Any]:
     """Return the fitted estimator inside searches, and the model inside its pipelines."""
+    from sklearn.pipeline import Pipeline  # late, so that the command line starts without it
+    from sklearn.utils.validation import check_is_fitted
+
     check_is_fitted(estimator)
     if hasattr(estimator, "best_estimator_"):
         return unwrap(estimator.best_estimator_)
@@ -124,7 +124,7 @@ def need(holds: bool, owner: type, what: str, estimator: Any) -> None:
 def names_of_features(estimator: Any, given: Sequence[str] | None, count: int) -> list[str]:
     """Return the given names, else those that the last step was fitted with, else numbers."""
     names: Any = given
-    if names is None and isinstance(estimator, Pipeline) and len(estimator) > 1:
+    if names is None and hasattr(estimator, "steps") and len(estimator) > 1:
         before = estimator[:-1]
         if hasattr(before, "get_feature_names_out") and hasattr(estimator, "feature_names_in_"):
             names = before.get_feature_names_out()

@@ -8,7 +8,6 @@ import json
 import os
 import pkgutil
 import sys
-import uuid
 import warnings
 from collections.abc import Iterator
 from copy import deepcopy
@@ -22,6 +21,7 @@ from sklearn.base import BaseEstimator
 
 from .._component import is_count
 from ._archive import LABEL, SCHEMA, Archive, TooLarge, content_of
+from .whole_file import write_whole
 
 # Packages and modules whose classes a model may hold.
 _MODEL_PACKAGES = (
@@ -318,33 +318,6 @@ def _parts(thing: Any, seen: set[int]) -> Iterator[Any]:
         held = [part for name, part in state.items() if name not in _CALLBACKS]
     for part in held:
         yield from _parts(part, seen)
-
-
-def write_whole(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Write a file completely or not at all: an existing file stays until all is written.
-
-    Of a link the target is replaced; a device or a pipe is written to directly.
-    """
-    if Path(path).exists() and not Path(path).is_file():
-        Path(path).write_bytes(data)
-        return
-    target = Path(os.path.realpath(path))
-    # File systems allow names of 255 bytes, this one adds 34, and a character may take four.
-    beside = target.with_name(f".{target.name[:50]}.{uuid.uuid4().hex}")
-    try:
-        with beside.open("xb") as file:
-            if target.exists():  # the temporary file has the same permissions
-                beside.chmod(target.stat().st_mode & 0o7777)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    except OSError as error:
-        if error.errno is not None:
-            error.filename = str(path)  # not that of the temporary file
-        raise
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 # ---- versions -----------------------------------------------------------------------------

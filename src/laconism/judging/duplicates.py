@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse import issparse
 from scipy.spatial.distance import squareform
 
@@ -95,6 +94,8 @@ def _clusters(apart: Array, targets: Sequence[Array]) -> Index | None:
     """Return the cluster of each row, split by targets; None if the rows form no clusters."""
     if len(apart) < _MIN_CLUSTERS:
         return None
+    from scipy.cluster.hierarchy import fcluster, linkage  # late: nothing else needs that package
+
     links = linkage(squareform(apart, checks=False), "single")
     gap = _gap(links[:, 2])
     if gap is None:
