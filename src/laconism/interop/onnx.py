@@ -16,6 +16,7 @@ from ..sparse.search import SparseBayesSearch
 from ._onnx_graph import OPSETS, Graph, Tensor, import_onnx, tensor_type
 from ._onnx_model import Results, needs_double, predictions
 from ._onnx_pipeline import Table, transform, turn_back, word_columns
+from ._onnx_rows import Rows
 
 # Name of the batch dimension, which has any length.
 _ROWS = "rows"
@@ -154,7 +155,7 @@ def _inputs(graph: Graph, first: Any, dtype: np.dtype[Any]) -> tuple[Table, list
     if not words:
         shape, X = _sample_shape(first), graph.cast(Tensor(graph, "X"), dtype, graph.dtype)
         X = graph.op("Reshape", X, np.array([-1, prod(shape)])) if len(shape) > 1 else X
-        return Table(((X, n_features),)), [declare("X", number, [_ROWS, *shape])]
+        return Table(((Rows(X), n_features),)), [declare("X", number, [_ROWS, *shape])]
     if not hasattr(first, "feature_names_in_"):
         raise ValueError("to_onnx needs names for columns of words: fit the pipeline on a data frame.")
     names = [str(name) for name in first.feature_names_in_]
@@ -162,7 +163,7 @@ def _inputs(graph: Graph, first: Any, dtype: np.dtype[Any]) -> tuple[Table, list
     declarations = [declare(name, kind, [_ROWS, 1]) for name, kind in zip(names, kinds, strict=True)]
     columns = [Tensor(graph, name) for name in names]
     parts = (c if k in words else graph.cast(c, dtype, graph.dtype) for k, c in enumerate(columns))
-    return Table(tuple((part, 1) for part in parts)), declarations
+    return Table(tuple((Rows(part), 1) for part in parts)), declarations
 
 
 def _sample_shape(model: Any) -> tuple[int, ...]:
