@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,9 +13,9 @@ from ..likelihoods import Logistic, Probit
 from ..linalg import as_dense, symmetric_eigen
 from ..model.far_variance import Augmentation, PriorResidualVariance
 from ..posterior import GaussianPosterior
-from ._onnx_basis import basis_columns, degree_of
+from ._onnx_basis import basis_columns, degree_of, within_monomials
 from ._onnx_graph import Tensor, tensor_type, zeros
-from ._onnx_kernel import growth, kernel_columns, kernel_diagonal
+from ._onnx_kernel import decays, grows_in, growth, kernel_columns, kernel_diagonal
 from ._onnx_rows import Rows
 from ._onnx_special import expit, log_expit, log_probit, logistic_normal_logit, probit
 
@@ -26,31 +26,105 @@ _REACH = 2.0**20
 Results: TypeAlias = dict[str, tuple[Tensor, int | None, int | None]]
 
 
+@dataclass(frozen=True)
+class Outputs:
+    """Some of the outputs of a model, with the columns that they use."""
+
+    basis: Any
+    posteriors: list[GaussianPosterior]
+    columns: list[Any]
+
+    @classmethod
+    def of(cls, model: Any, which: list[int]) -> Outputs:
+        """Return these outputs of a model."""
+        columns = [model._columns[k] for k in which]
+        used = np.unique(np.concatenate(columns)).astype(np.int64)
+        posteriors = [model.posteriors_[k] for k in which]
+        places = [np.searchsorted(used, each) for each in columns]
+        return cls(model.basis_.keep(used), posteriors, places)
+
+    @property
+    def sizes(self) -> np.ndarray[Any, Any]:
+        """The largest weight or posterior deviation of each column."""
+        sizes = np.full(self.basis.n_columns, float(np.finfo(np.float32).tiny))
+        for posterior, columns in zip(self.posteriors, self.columns, strict=True):
+            root = posterior.prior_root
+            deviation = np.sqrt((posterior.root**2).sum(axis=0)) if root is None else np.abs(root)
+            sizes[columns] = np.maximum.reduce([sizes[columns], np.abs(posterior.mean), deviation])
+        return sizes
+
+    @property
+    def centre(self) -> np.ndarray[Any, Any]:
+        """What is subtracted from the columns: their means, if intercepts are free."""
+        total, times = np.zeros((2, max(self.basis.n_columns, 1)))
+        for posterior, columns in zip(self.posteriors, self.columns, strict=True):
+            total[columns] += posterior.centre
+            times[columns] += 1.0
+        return np.asarray(total / np.maximum(times, 1.0))
+
+
 def predictions(model: Any, X: Rows, std: bool) -> Results:
     """Return the outputs of a model: by name the tensor, its type if special, its width."""
-    refusal, X = X.refusal(), _within_reach(model, X)
-    Phi = basis_columns(model.basis_, X)
-    if degree_of(model.basis_) > (X.root is None and isinstance(_rest(model.basis_), Features)):
-        refusal = refusal + Phi.refusal()
-    centre = _centre(model)
-    away = Phi.away(centre) if centre.any() else Phi
-    if isinstance(_rest(model.basis_), Features) and model.basis_.n_columns:
-        away = away.within(_REACH / _sizes(model))
-    m, v = _means(model, away, centre), _variances(model, away, centre)
+    refusal, n_outputs = X.refusal(), len(model.posteriors_)
     if is_classifier(model):
-        t = _moderated(model, m, v)
+        groups, means, variances = _groups(model, X), [], []
+        for which in groups:
+            outputs = Outputs.of(model, which)
+            _, away, refusal = _columns(model, outputs, X, refusal)
+            m, v = _limited(_means(outputs, away), _variances(outputs, away))
+            means.append(m)
+            variances.append(m * 0.0 if v is None and len(groups) > 1 else v)
+        t = _moderated(model, _in_order(means, groups), _in_order(variances, groups))
         classes = _classes(model)
         probabilities = _probabilities(model, t) + refusal
         return {
             "label": (_label(t, classes), tensor_type(classes.dtype), None),
             "probabilities": (probabilities, None, classes.size),
         }
-    results: Results = {"mean": ((m.plain() + refusal).flat(), None, None)}
+    outputs = Outputs.of(model, [*range(n_outputs)])
+    X = _within_reach(model, outputs, X)
+    Phi, away, refusal = _columns(model, outputs, X, refusal)
+    results: Results = {"mean": ((_means(outputs, away).plain() + refusal).flat(), None, None)}
     if std:
-        v = _with_far_variance(model, X, Phi, away, zeros(X.values) if v is None else v)
-        deviation = replace(m, values=(v + m.unit(2) * float(model.noise_variance_)).sqrt())
+        v, unit = _variances(outputs, away), away
+        v = zeros(away.values) if v is None else v
+        if model._far_variance is not None:
+            unit = Rows(v, X.root, X.degree * degree_of(model.basis_))
+            v = v if model.basis_.n_columns else v * unit.unit(2)
+            v = _with_far_variance(model, X, _part(outputs, Phi, 0), _part(outputs, away, 0), unit, v)
+        deviation = replace(unit, values=(v + unit.unit(2) * float(model.noise_variance_)).sqrt())
         results["std"] = ((deviation.plain() + refusal).flat(), None, None)
     return results
+
+
+def _groups(model: Any, X: Rows) -> list[list[int]]:
+    """Return the outputs that are computed together; those of unbounded columns have their own units."""
+    every = [*range(len(model.posteriors_))]
+    if X.values.graph.dtype != np.float32 or not degree_of(model.basis_):
+        return [every]
+    if getattr(_rest(model.basis_), "kernel", None) is None:
+        return [[k] for k in every]
+    constant = [k for k in every if not model._columns[k].size]
+    return [group for group in ([k for k in every if k not in constant], constant) if group]
+
+
+def _in_order(parts: list[Any], groups: list[list[int]]) -> Any:
+    """Return the columns of all groups, in the order of the outputs."""
+    order = [k for group in groups for k in group]
+    joined = parts[0].beside(*parts[1:]) if len(parts) > 1 else parts[0]
+    return joined if order == sorted(order) else joined.columns(np.argsort(order))
+
+
+def _columns(model: Any, outputs: Outputs, X: Rows, refusal: Tensor) -> tuple[Rows, Rows, Tensor]:
+    """Return the columns, their distance from the centre, and which rows are refused."""
+    Phi, centre = basis_columns(outputs.basis, _within_reach(model, outputs, X)), outputs.centre
+    linear = isinstance(_rest(outputs.basis), Features)
+    if outputs.basis.n_columns and degree_of(outputs.basis) > (linear and X.root is None):
+        refusal = refusal + Phi.refusal()
+    away = Phi.away(centre) if centre.any() else Phi
+    if linear and outputs.basis.n_columns:
+        away = away.within(_REACH / outputs.sizes).settled()
+    return Phi, away, refusal
 
 
 def _rest(basis: Any) -> Any:
@@ -58,30 +132,23 @@ def _rest(basis: Any) -> Any:
     return getattr(basis, "rest", basis)
 
 
-def _sizes(model: Any) -> np.ndarray[Any, Any]:
-    """Return the largest weight or posterior deviation of each column."""
-    sizes = np.full(model.basis_.n_columns, np.finfo(np.float32).tiny, dtype=np.float64)
-    for posterior, columns in zip(model.posteriors_, model._columns, strict=True):
-        root = posterior.prior_root
-        deviation = np.sqrt((posterior.root**2).sum(axis=0)) if root is None else np.abs(root)
-        sizes[columns] = np.maximum.reduce([sizes[columns], np.abs(posterior.mean), deviation])
-    return sizes
-
-
-def _within_reach(model: Any, X: Rows) -> Rows:
+def _within_reach(model: Any, outputs: Outputs, X: Rows) -> Rows:
     """Return rows that are shrunk where a kernel or a monomial would overflow single precision."""
-    basis = _rest(model.basis_)
+    basis = _rest(outputs.basis)
     if isinstance(basis, Monomials) and basis.n_columns:
-        # A product of powers of (reach / size)^(1 / degree) is at most reach / size.
-        degrees = basis.powers.sum(axis=1)[:, None]
-        sizes = np.maximum(_REACH / _sizes(model), 2 * np.abs(_centre(model)))[-len(degrees) :, None]
-        return X.within(np.where(basis.powers > 0, sizes ** (1 / degrees), np.inf).min(axis=0))
+        reach = np.maximum(_REACH / outputs.sizes, 2 * np.abs(outputs.centre))
+        return within_monomials(basis.powers, X, reach[-basis.n_columns :])
     extra = model._far_variance
     kernels = [(getattr(basis, "kernel", None), getattr(basis, "centres", None))]
     kernels += [(extra.kernel, extra.rows)] if isinstance(extra, Augmentation) else []
-    grow = [as_dense(rows) for kernel, rows in kernels if kernel is not None and growth(kernel)]
-    reach = np.abs(np.concatenate(grow)).max(axis=0, initial=0.0) if grow else np.zeros(1)
-    return X.within(2 * np.where(reach > 0, reach, reach.max())) if reach.any() else X
+    grow = [
+        (kernel, as_dense(rows)) for kernel, rows in kernels if kernel is not None and growth(kernel)
+    ]
+    if not grow:
+        return X if isinstance(basis, Features) else X.settled()
+    reach = np.abs(np.concatenate([rows for _, rows in grow])).max(axis=0, initial=0.0)
+    reach = np.where(reach > 0, reach, reach.max(initial=0.0) or 1.0)
+    return X.within(np.where(grows_in(grow[-1][0], reach.size), 2 * reach, np.inf)).settled()
 
 
 def needs_double(model: Any, max_rounding: float = 1e-4) -> bool:
@@ -108,52 +175,60 @@ def needs_double(model: Any, max_rounding: float = 1e-4) -> bool:
 
 
 def _is_extreme(model: Any, limit: float = 1e15) -> bool:
-    """Return whether squares of the constants of a model might leave the range of single precision."""
-    constants = [_sizes(model), getattr(_rest(model.basis_), "centres", 0.0)]
+    """Return whether single precision might not hold the square of a constant, or a prior variance."""
+    if model._far_variance is not None and decays(getattr(_rest(model.basis_), "kernel", None)):
+        return True
+    every = Outputs.of(model, [*range(len(model.posteriors_))])
+    constants = [every.sizes, getattr(_rest(model.basis_), "centres", 0.0)]
     if not is_classifier(model):
         constants.append(np.sqrt(model.noise_variance_))
     largest = (float(np.abs(as_dense(each)).max(initial=0.0)) for each in constants)
     return any(each > limit or 1e-30 < each < 1 / limit for each in largest)
 
 
-def _centre(model: Any) -> np.ndarray[Any, Any]:
-    """Return what is subtracted from the columns: their means, if intercepts are free."""
-    total, times = np.zeros((2, max(model.basis_.n_columns, 1)))
-    for posterior, columns in zip(model.posteriors_, model._columns, strict=True):
-        total[columns] += posterior.centre
-        times[columns] += 1.0
-    return np.asarray(total / np.maximum(times, 1.0))
-
-
-def _means(model: Any, away: Rows, centre: np.ndarray[Any, Any]) -> Rows:
+def _means(outputs: Outputs, away: Rows) -> Rows:
     """Return the mean of each latent, one column per output."""
-    weights = np.zeros((max(model.basis_.n_columns, 1), len(model.posteriors_)))
-    for k, (posterior, columns) in enumerate(zip(model.posteriors_, model._columns, strict=True)):
+    weights = np.zeros((max(outputs.basis.n_columns, 1), len(outputs.posteriors)))
+    for k, (posterior, columns) in enumerate(zip(outputs.posteriors, outputs.columns, strict=True)):
         weights[columns, k] = posterior.mean
-    at_centre = centre @ weights + [float(posterior.intercept) for posterior in model.posteriors_]
-    return away.dot(weights).plus(at_centre)
+    intercepts = [float(posterior.intercept) for posterior in outputs.posteriors]
+    return away.dot(weights).plus(outputs.centre @ weights + intercepts)
 
 
-def _variances(model: Any, away: Rows, centre: np.ndarray[Any, Any]) -> Tensor | None:
+def _variances(outputs: Outputs, away: Rows) -> Tensor | None:
     """Return the variance of each latent, one column per output, or None if all are zero.
 
     It has the unit of squared columns.
     """
-    if all(p.spread == 0 and p.prior_root is None and not p.root.any() for p in model.posteriors_):
+    every = outputs.posteriors
+    if all(p.spread == 0 and p.prior_root is None and not p.root.any() for p in every):
         return None
     columns = [
-        _variance(posterior, _part(model, away, k), posterior.centre - centre[model._columns[k]])
-        if posterior.mean.size
-        else zeros(away.values) + away.unit(2) * float(posterior.spread)
-        for k, posterior in enumerate(model.posteriors_)
+        _variance(p, _part(outputs, away, k), p.centre - outputs.centre[outputs.columns[k]])
+        if p.mean.size
+        else zeros(away.values) + away.unit(2) * float(p.spread)
+        for k, p in enumerate(every)
     ]
     return columns[0].beside(*columns[1:]) if len(columns) > 1 else columns[0]
 
 
-def _part(model: Any, Phi: Rows, output: int) -> Rows:
+def _limited(m: Rows, v: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Return the latents, shrunk so far that the probabilities are the same and squares finite."""
+    if m.root is None:
+        return m.values, v
+    factor = replace(m, values=zeros(m.values) + 1.0).plain()
+    if v is None:
+        return m.values * factor.at_most(_REACH**2), None
+    deviation = v.sqrt()
+    factor = factor.at_most(_REACH / deviation.at_least(1 / _REACH))
+    deviation = deviation * factor
+    return m.values * factor, deviation * deviation
+
+
+def _part(outputs: Outputs, Phi: Rows, output: int) -> Rows:
     """Return the columns of one output, in its order."""
-    index = model._columns[output]
-    return Phi if np.array_equal(index, np.arange(model.basis_.n_columns)) else Phi.columns(index)
+    index = outputs.columns[output]
+    return Phi if np.array_equal(index, np.arange(outputs.basis.n_columns)) else Phi.columns(index)
 
 
 def _variance(posterior: GaussianPosterior, columns: Rows, further: np.ndarray[Any, Any]) -> Tensor:
@@ -175,22 +250,22 @@ def _variance(posterior: GaussianPosterior, columns: Rows, further: np.ndarray[A
     return v
 
 
-def _with_far_variance(model: Any, X: Rows, Phi: Rows, away: Rows, v: Tensor) -> Tensor:
+def _with_far_variance(model: Any, X: Rows, Phi: Rows, away: Rows, unit: Rows, v: Tensor) -> Tensor:
     """Return the variance of the latent with what the model adds far from its training rows."""
     extra = model._far_variance
     if isinstance(extra, Augmentation):
-        return _augmented(model, extra, X, away, v)
+        return _augmented(model, extra, X, away, unit, v)
     if isinstance(extra, PriorResidualVariance):
-        return _with_prior_residual(model, extra, X, Phi, v)
+        return _with_prior_residual(model, extra, X, Phi, unit, v)
     return v
 
 
-def _augmented(model: Any, extra: Augmentation, X: Rows, away: Rows, v: Tensor) -> Tensor:
+def _augmented(model: Any, extra: Augmentation, X: Rows, away: Rows, unit: Rows, v: Tensor) -> Tensor:
     """Return the variance with one more kernel at each row."""
     posterior, rows = model.posteriors_[0], as_dense(extra.rows)
     e, tiny = kernel_diagonal(extra.kernel, X, rows.shape[1]).values, np.finfo(v.graph.dtype).tiny
     alpha = min(float(extra.alpha), float(np.finfo(v.graph.dtype).max))
-    known = zeros(X.values) + away.unit(2) * alpha
+    known = zeros(X.values) + unit.unit(2) * alpha
     if rows.shape[0]:
         # With c = L^-1 k(P, x) multiplied into the constants, one square matrix remains: s = |R c|^2.
         inverse = extra.triangle.solve(np.eye(rows.shape[0]))
@@ -199,29 +274,29 @@ def _augmented(model: Any, extra: Augmentation, X: Rows, away: Rows, v: Tensor) 
         root = root[values > np.finfo(np.float64).eps * values[-1]] if values[-1] > 0 else root[:1]
         k = kernel_columns(extra.kernel, X, rows).values
         seen = k @ (root @ inverse).T
-        e = e - (k @ (inverse.T @ extra.middle)[:, None]) * away.unit()
+        e = e - (k @ (inverse.T @ extra.middle)[:, None]) * unit.unit()
         known = known + (seen * seen).sum()
         if posterior.mean.size:
-            e = e - (_part(model, away, 0).values * (k @ (extra.gain @ inverse).T)).sum()
+            e = e - (away.values * (k @ (extra.gain @ inverse).T)).sum()
     augmented: Tensor = v + e * e / known.at_least(float(tiny))
     return augmented
 
 
 def _with_prior_residual(
-    model: Any, extra: PriorResidualVariance, X: Rows, Phi: Rows, v: Tensor
+    model: Any, extra: PriorResidualVariance, X: Rows, Phi: Rows, unit: Rows, v: Tensor
 ) -> Tensor:
     """Return the variance plus the prior residual variance, which the kept kernels lack."""
     size = extra.triangle.lower.shape[0]
-    height = zeros(X.values) + Phi.unit(2) * float(extra.height)
+    height = zeros(X.values) + unit.unit(2) * float(extra.height)
     if extra.kernel is not None:
         height = kernel_diagonal(extra.kernel, X, model.n_features_in_).values * (
             float(extra.height) / float(extra.largest)
         )
     if not size:
         return v + height
-    explained = _part(model, Phi, 0).values @ extra.triangle.solve(np.eye(size)).T
+    explained = Phi.values @ extra.triangle.solve(np.eye(size)).T
     known = (explained * explained).sum()
-    if extra.kernel is not None or Phi.root is not None:
+    if extra.kernel is not None or unit.root is not None:
         tiny = float(np.finfo(v.graph.dtype).tiny)
         known = known * float(extra.height) / height.at_least(tiny)
     return v + v.graph.op("Pow", (1.0 - known).at_least(0.0), float(extra.power)) * height
@@ -240,27 +315,16 @@ def _likelihood(model: Any) -> type:
     return kind
 
 
-def _moderated(model: Any, latent: Rows, v: Tensor | None) -> Tensor:
-    """Return the latent whose link is the integrated probability, bounded if its square may overflow."""
-    kind, m = _likelihood(model), latent.values
-    graph, last = m.graph, np.array([2])
-    largest, tiny = _REACH**3, float(np.finfo(graph.dtype).tiny)
+def _moderated(model: Any, m: Tensor, v: Tensor | None) -> Tensor:
+    """Return the latent whose link is the integrated probability."""
+    kind = _likelihood(model)
     if v is None:
-        t = latent.plain()
-    elif kind is Probit:
-        v = v + latent.unit(2)
-        t = m / (v if latent.root is None else v.at_least(tiny)).sqrt()
-    else:
-        if latent.root is not None:
-            # The probability depends on the ratio of mean and deviation only, if that is this large.
-            deviation = v.sqrt()
-            one = replace(latent, values=zeros(m) + 1.0)
-            factor = one.plain().at_most(_REACH / deviation.at_least(tiny))
-            m, deviation = m * factor, deviation * factor
-            v = deviation * deviation
-        m, v = (graph.op("Unsqueeze", each, last) for each in (m, v))
-        t = graph.op("Squeeze", logistic_normal_logit(m, v), last)
-    return t if latent.root is None else t.at_least(-largest).at_most(largest)
+        return m
+    if kind is Probit:
+        return m / (v + 1.0).sqrt()
+    graph, last = m.graph, np.array([2])
+    m, v = (graph.op("Unsqueeze", each, last) for each in (m, v))
+    return graph.op("Squeeze", logistic_normal_logit(m, v), last)
 
 
 def _probabilities(model: Any, t: Tensor) -> Tensor:

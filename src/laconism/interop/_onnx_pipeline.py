@@ -31,9 +31,6 @@ from ._onnx_basis import basis_columns
 from ._onnx_graph import Tensor, tensor_type
 from ._onnx_rows import Rows
 
-# Rows are shrunk in single precision where a step would make a number larger than this.
-_REACH = 2.0**60
-
 
 @dataclass(frozen=True)
 class Table:
@@ -125,12 +122,11 @@ def _affine(shift: str, scale: str, divide: bool) -> Callable[[Any, Table], Tabl
         if not divide:  # (X + shift / scale) * scale cancels less
             away, unit = -np.asarray(away) / unit, 1 / unit
         X = X if away is None else X.away(away)
-        if unit.min() < 1:
-            X = X.within(_REACH * np.broadcast_to(unit, table.width))
-        X = replace(X, values=X.values / unit if divide else X.values * (1 / unit))
+        X = replace(X, scale=X.scale / np.broadcast_to(unit, table.width))
         if getattr(step, "clip", False):
             low, high = getattr(step, "feature_range", (-1.0, 1.0))
-            X = Rows(X.plain().at_least(float(low)).at_most(float(high)))
+            refused = X.values * 0.0  # which is NaN for infinite input
+            X = Rows(X.plain().at_least(float(low)).at_most(float(high)) + refused)
         return Table(((X, table.width),))
 
     return write
@@ -138,15 +134,16 @@ def _affine(shift: str, scale: str, divide: bool) -> Callable[[Any, Table], Tabl
 
 def _polynomial(step: PolynomialFeatures, table: Table) -> Table:
     basis = Monomials(step.powers_, np.arange(len(step.powers_)))
-    X = table.matrix().within([_REACH ** (1 / max(int(basis.powers.sum(axis=1).max()), 1))])
-    return Table(((basis_columns(basis, X), basis.n_columns),))
+    return Table(((basis_columns(basis, table.matrix()), basis.n_columns),))
 
 
 def _pca(step: PCA, table: Table) -> Table:
     rotation = np.asarray(step.components_.T, dtype=np.float64)
     if step.whiten:
         rotation = rotation / np.sqrt(np.maximum(step.explained_variance_, np.finfo(np.float64).eps))
-    X = table.matrix().away(step.mean_).within(_REACH / np.abs(rotation).max(axis=1).clip(1 / _REACH))
+    # A sum in single precision does not overflow.
+    sizes = 2.0**100 / np.maximum(np.abs(rotation).max(axis=1), 1e-30)
+    X = table.matrix().away(step.mean_).within(sizes)
     return Table(((X.dot(rotation), rotation.shape[1]),))
 
 
@@ -165,7 +162,7 @@ def _impute(step: SimpleImputer, table: Table) -> Table:
     nan = isinstance(wanted, float) and np.isnan(wanted)
     empty = X.graph.op("IsNaN", X) if nan else X.graph.op("Equal", rows.plain(), float(wanted))
     values = np.asarray(step.statistics_, dtype=np.float64)
-    X = empty.where(rows.scaled(np.where(np.isnan(values), 0.0, values)), X)
+    X = empty.where(rows.constants(np.where(np.isnan(values), 0.0, values)), X)
     filled = Table(((replace(rows, values=X), table.width),))
     if np.isnan(values).any():  # a column without any value is dropped
         filled = filled.pick(np.flatnonzero(~np.isnan(values)))

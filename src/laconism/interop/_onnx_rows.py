@@ -13,55 +13,62 @@ from ._onnx_graph import Tensor, Value, zeros
 
 @dataclass(frozen=True)
 class Rows:
-    """The numbers ``values / root**degree``, with a root between zero and one for each row.
+    """The numbers ``scale * values / root**degree``.
 
-    Without a root they are as they are. Only rows far beyond the training rows have roots below one.
+    The scale is a constant of each column. The root is between zero and one, and below one only for
+    rows far beyond the training rows.
     """
 
     values: Tensor
     root: Tensor | None = None
     degree: int = 1
+    scale: Any = 1.0
 
     def unit(self, times: int = 1) -> Tensor | float:
         """Return what numbers were multiplied by whose degree is this many times that of the rows."""
         return 1.0 if self.root is None else power(self.root, self.degree * times)
 
+    def settled(self) -> Rows:
+        """Return the same rows with a scale of one."""
+        return (
+            self
+            if np.all(self.scale == 1)
+            else replace(self, values=self.values * self.scale, scale=1.0)
+        )
+
     def plain(self) -> Tensor:
         """Return the numbers themselves, infinite where they are too large."""
-        values = self.values
+        values = self.settled().values
         if self.root is not None:
             for _ in range(self.degree):
                 values = values / self.root
         return values
 
-    def times(self, factor: Any) -> Rows:
-        """Return the product with numbers of degree zero."""
-        return replace(self, values=self.values * factor)
-
     def dot(self, matrix: Any) -> Rows:
         """Return the product with a matrix."""
-        return replace(self, values=self.values @ matrix)
+        weights = np.broadcast_to(self.scale, len(matrix))[:, None] * matrix
+        return replace(self, values=self.values @ weights, scale=1.0)
 
     def columns(self, index: Any) -> Rows:
         """Return some of the columns."""
-        return replace(self, values=self.values.columns(index))
+        scale = self.scale if np.ndim(self.scale) == 0 else self.scale[index]
+        return replace(self, values=self.values.columns(index), scale=scale)
 
-    def plus(self, number: Any) -> Rows:
+    def constants(self, numbers: Any) -> Value:
+        """Return constants in the unit of the values."""
+        found: Value = numbers / self.scale
+        return found if self.root is None else self.unit() * found
+
+    def plus(self, numbers: Any) -> Rows:
         """Return the sum with constants."""
-        return replace(self, values=self.values + self.scaled(number))
-
-    def scaled(self, number: Any) -> Value:
-        """Return constants in the unit of the rows."""
-        found: Value = number if self.root is None else self.unit() * number
-        return found
+        return replace(self, values=self.values + self.constants(np.asarray(numbers, dtype=np.float64)))
 
     def away(self, point: Any) -> Rows:
         """Return the difference from a point, as ``Tensor.away`` does."""
         if self.root is None:
-            return replace(self, values=self.values.away(point))
+            return replace(self, values=self.values.away(point / self.scale))
         near = np.asarray(point).astype(np.float32).astype(np.float64)
-        apart, rest = self.values - self.scaled(near), point - near
-        return replace(self, values=apart - self.scaled(rest) if rest.any() else apart)
+        return self.plus(-near) if np.array_equal(near, point) else self.plus(-near).plus(near - point)
 
     def within(self, sizes: Any) -> Rows:
         """Return the rows shrunk, in single precision, until no number exceeds the size of its column.
@@ -70,46 +77,43 @@ class Rows:
         """
         if self.values.graph.dtype != np.float32:
             return self
-        sizes = np.asarray(sizes, dtype=np.float64)
+        sizes = np.asarray(sizes / self.scale, dtype=np.float64)
         least = float(sizes.min())
         size = self.values.abs() * (least / sizes)
         size = size.above(least).where(size, least)
         factor: Tensor = least / size.graph.op("ReduceMax", size, axes=[-1])
-        values = self.values * factor
-        if self.root is None:
-            return Rows(values, factor)
-        root = factor if self.degree == 1 else factor.graph.op("Pow", factor, 1 / self.degree)
-        return Rows(values, self.root * root, self.degree)
+        root = factor if self.root is None else self.root * factor
+        return replace(self, values=self.values * factor, root=root)
 
     def beside(self, *others: Rows) -> Rows:
-        """Return the columns of all of them next to each other, with the smallest of their roots."""
+        """Return the columns of all of them next to each other, with the product of their roots."""
         every = (self, *others)
-        roots = list(dict.fromkeys(each.root.name for each in every if each.root is not None))
+        whole = [each.settled() for each in every]
+        roots = {each.root.name: each.root for each in every if each.root is not None}
         if not roots:
-            return Rows(self.values.beside(*(each.values for each in others)))
-        root, degree = Tensor(self.values.graph, roots[0]), max(each.degree for each in every if each.root)
-        for name in roots[1:]:
-            root = root.at_most(Tensor(root.graph, name))
-        first, *rest = (each.in_units_of(root, degree) for each in every)
-        return Rows(first.beside(*rest), root, degree)
-
-    def in_units_of(self, root: Tensor, degree: int) -> Tensor:
-        """Return the values that these rows have with a smaller root and a higher degree."""
-        own = 0 if self.root is None else self.degree
-        values = self.values if degree == own else self.values * power(root, degree - own)
-        if self.root is None or self.root.name == root.name:
-            return values
-        return values * power(root / self.root, own)
+            return Rows(whole[0].values.beside(*(each.values for each in whole[1:])))
+        values = []
+        for each in whole:
+            rest = [root for name, root in roots.items() if each.root is None or each.root.name != name]
+            values.append(product([each.values, *rest]))
+        return Rows(values[0].beside(*values[1:]), product([*roots.values()]))
 
     def refusal(self) -> Tensor:
         """Return zeros, with NaN for rows that Python refuses: with too large or infinite numbers."""
         graph = self.values.graph
-        limit: Tensor | float = min(LARGEST, float(np.finfo(graph.dtype).max))
+        limit: Value = np.minimum(LARGEST / np.asarray(self.scale), float(np.finfo(graph.dtype).max))
         if self.root is not None and self.degree > 1:
             limit = power(self.root * LARGEST ** (1 / self.degree), self.degree)
         sound = graph.op("LessOrEqual", self.values.abs(), limit)
-        found: Tensor = sound.where(0.0, np.nan).sum()
-        return found if self.root is None else found + 0.0 / self.root  # zero for infinite input
+        return sound.where(0.0, np.nan).sum()
+
+
+def product(factors: list[Tensor]) -> Tensor:
+    """Return the product of all factors."""
+    first, *rest = factors
+    for each in rest:
+        first = first * each
+    return first
 
 
 def power(base: Tensor, exponent: int) -> Tensor:
@@ -121,4 +125,3 @@ def power(base: Tensor, exponent: int) -> Tensor:
         result = result * result
         result = result * base if digit == "1" else result
     return result
-

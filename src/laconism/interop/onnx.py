@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import PolynomialFeatures
 
 from ..model.published import PublishedModel
 from ..sparse.search import SparseBayesSearch
@@ -80,7 +81,7 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}.")
     _check(_descend(model, -1))
-    graph = Graph(np.dtype(np.float64 if needs_double(_descend(model, -1)) else dtype))
+    graph = Graph(np.dtype(np.float64 if _in_double(model) else dtype))
     table, inputs = _inputs(graph, _descend(model, 0), np.dtype(dtype))
     outputs = []
     for name, (tensor, kind, width) in _write(model, table, std).items():
@@ -116,6 +117,15 @@ def _descend(model: Any, step: int) -> Any:
             model = model.steps[step][1]
         else:
             return model
+
+
+def _in_double(model: Any) -> bool:
+    """Return whether a graph computes in double precision whatever the type of its input."""
+    if hasattr(model, "get_params"):  # monomials of a pipeline have no unit of their own
+        steps = model.get_params(deep=True).values()
+        if any(isinstance(step, PolynomialFeatures) for step in steps):
+            return True
+    return needs_double(_descend(model, -1))
 
 
 def _check(model: Any) -> None:
