@@ -28,7 +28,9 @@ def degree_of(basis: Any) -> int:
         return degree_of(basis.rest)
     if isinstance(basis, Monomials):
         return int(basis.powers.sum(axis=1).max(initial=1))
-    return growth(basis.kernel) if isinstance(basis, KernelBasis) else int(isinstance(basis, Features))
+    return int(
+        growth(basis.kernel).max() if isinstance(basis, KernelBasis) else isinstance(basis, Features)
+    )
 
 
 def _per_feature(basis: PerFeature, X: Rows) -> Rows:

@@ -27,8 +27,7 @@ def kernel_diagonal(kernel: Any, X: Rows, n_features: int) -> Rows:
     """Return the kernel of each row with itself, as a column."""
     if isinstance(kernel, Scaled):
         root = np.sqrt(np.asarray(kernel.scales, dtype=np.float64))
-        X = replace(_transformed(kernel, X), scale=root).settled()
-        return kernel_diagonal(kernel.kernel, X, n_features)
+        return kernel_diagonal(kernel.kernel, _transformed(kernel, X).times(root), n_features)
     if isinstance(kernel, Sum | Product):
         left, right = (kernel_diagonal(part, X, n_features) for part in (kernel.left, kernel.right))
         return (_sum if isinstance(kernel, Sum) else _product)(left, right)
@@ -37,50 +36,27 @@ def kernel_diagonal(kernel: Any, X: Rows, n_features: int) -> Rows:
     if isinstance(kernel, Additive):
         x, terms = X.plain(), kernel.terms(n_features)
         return Rows(_combined(kernel, [_additive_diagonal(term, x) for term in terms]))
-    squares = (X.values * X.values).sum() * float(getattr(kernel, "gamma", 1.0))
+    squares = (X.settled().values * X.settled().values).sum() * float(getattr(kernel, "gamma", 1.0))
     return _of_products(kernel, Rows(squares, X.root, 2 * X.degree))
 
 
-def growth(kernel: Any) -> int:
-    """Return the degree of the polynomial in the features as which a kernel grows."""
+def growth(kernel: Any) -> Any:
+    """Return the degree of the polynomial as which a kernel grows, for each feature or for all alike."""
     if isinstance(kernel, Scaled):
-        return growth(kernel.kernel) if kernel.spread is None else 0
+        return growth(kernel.kernel) * np.sign(kernel.scales) * (kernel.spread is None)
     if isinstance(kernel, Sum | Product):
-        left, right = growth(kernel.left), growth(kernel.right)
-        return max(left, right) if isinstance(kernel, Sum) else 0 if decays(kernel) else left + right
-    return int(getattr(kernel, "degree", 1)) if isinstance(kernel, Linear | Polynomial) else 0
+        combine = np.maximum if isinstance(kernel, Sum) else np.add
+        return combine(growth(kernel.left), growth(kernel.right))
+    return np.array(getattr(kernel, "degree", 1) if isinstance(kernel, Linear | Polynomial) else 0)
 
 
-def grows_in(kernel: Any, n_features: int) -> np.ndarray[Any, Any]:
-    """Return in which features a kernel grows without bound."""
+def has_product(kernel: Any) -> bool:
+    """Return whether a kernel grows as a product: one factor may vanish where the other overflows."""
     if isinstance(kernel, Scaled):
-        inner = grows_in(kernel.kernel, n_features)
-        return np.asarray(inner & (np.asarray(kernel.scales) > 0))
-    if isinstance(kernel, Sum | Product):
-        parts = (grows_in(part, n_features) for part in (kernel.left, kernel.right))
-        return np.logical_or(*parts)
-    return np.full(n_features, growth(kernel) > 0)
-
-
-def decays(kernel: Any) -> bool:
-    """Return whether a product vanishes far away: a kernel of the distance and one that grows."""
-    if isinstance(kernel, Scaled):
-        return decays(kernel.kernel)
+        return has_product(kernel.kernel)
     if isinstance(kernel, Sum):
-        return decays(kernel.left) or decays(kernel.right)
-    return isinstance(kernel, Product) and any(
-        _is_of_distances(one) and growth(other) > 0
-        for one, other in ((kernel.left, kernel.right), (kernel.right, kernel.left))
-    )
-
-
-def _is_of_distances(kernel: Any) -> bool:
-    """Return whether a kernel vanishes where any feature is far away."""
-    if isinstance(kernel, Scaled):
-        return kernel.spread is None and bool(np.all(kernel.scales)) and _is_of_distances(kernel.kernel)
-    if isinstance(kernel, Product):
-        return _is_of_distances(kernel.left) or _is_of_distances(kernel.right)
-    return isinstance(kernel, RBF | Matern)
+        return has_product(kernel.left) or has_product(kernel.right)
+    return isinstance(kernel, Product) and bool(growth(kernel).any())
 
 
 def _sum(left: Rows, right: Rows) -> Rows:
@@ -92,19 +68,7 @@ def _sum(left: Rows, right: Rows) -> Rows:
 
 
 def _product(left: Rows, right: Rows) -> Rows:
-    shrunk = [each for each in (left, right) if each.root is not None]
-    values = left.values * right.values
-    return Rows(values, shrunk[0].root, sum(each.degree for each in shrunk)) if shrunk else Rows(values)
-
-
-def _product_columns(kernel: Product, X: Rows, centres: Centres) -> Rows:
-    parts = (kernel.left, kernel.right)
-    if not decays(kernel) or X.values.graph.dtype != np.float32:
-        return _product(*(kernel_columns(part, X, centres) for part in parts))
-    # The kernel of the distance is zero where the other overflows, and zero times infinity is NaN.
-    X, largest = Rows(X.plain()), float(np.finfo(np.float32).max)
-    left, right = (kernel_columns(part, X, centres).values for part in parts)
-    return Rows(left.at_least(-largest).at_most(largest) * right.at_least(-largest).at_most(largest))
+    return Rows(left.values * right.values)
 
 
 def _stationary(kernel: Any, X: Rows, centres: Centres, scales: Centres | None = None) -> Rows:
@@ -187,7 +151,7 @@ def _scaled(kernel: Scaled, X: Rows, centres: Centres) -> Rows:
     if type(inner) in (RBF, Matern):
         return _stationary(inner, X, centres, scales)
     root = np.sqrt(scales)
-    return kernel_columns(inner, replace(X, scale=root).settled(), centres * root)
+    return kernel_columns(inner, X.times(root), centres * root)
 
 
 def _additive(kernel: Additive, rows: Rows, centres: Centres) -> Rows:
@@ -280,7 +244,7 @@ _KERNELS: dict[type, Callable[..., Rows]] = {
     Scaled: _scaled,
     Additive: _additive,
     Sum: lambda k, X, C: _sum(kernel_columns(k.left, X, C), kernel_columns(k.right, X, C)),
-    Product: _product_columns,
+    Product: lambda k, X, C: _product(kernel_columns(k.left, X, C), kernel_columns(k.right, X, C)),
 }
 
 

@@ -15,13 +15,10 @@ from ..model.far_variance import Augmentation, PriorResidualVariance
 from ..posterior import GaussianPosterior
 from ._onnx_basis import basis_columns, degree_of, within_monomials
 from ._onnx_graph import Tensor, tensor_type, zeros
-from ._onnx_kernel import decays, grows_in, growth, kernel_columns, kernel_diagonal
+from ._onnx_kernel import growth, has_product, kernel_columns, kernel_diagonal
 from ._onnx_rows import Rows
 from ._onnx_special import expit, log_expit, log_probit, logistic_normal_logit, probit
 
-# In single precision rows are shrunk where a feature times its weight is larger than this; its cube can
-# be squared.
-_REACH = 2.0**20
 # Outputs by name: the tensor, its type unless it is the graph's, its width unless it is a vector.
 Results: TypeAlias = dict[str, tuple[Tensor, int | None, int | None]]
 
@@ -52,6 +49,10 @@ class Outputs:
             deviation = np.sqrt((posterior.root**2).sum(axis=0)) if root is None else np.abs(root)
             sizes[columns] = np.maximum.reduce([sizes[columns], np.abs(posterior.mean), deviation])
         return sizes
+
+    def reach(self, largest: float = 2.0**20) -> np.ndarray[Any, Any]:
+        """Return the largest size of each column in single precision, by its weight."""
+        return np.asarray(largest / self.sizes)
 
     @property
     def centre(self) -> np.ndarray[Any, Any]:
@@ -86,7 +87,7 @@ def predictions(model: Any, X: Rows, std: bool) -> Results:
     Phi, away, refusal = _columns(model, outputs, X, refusal)
     results: Results = {"mean": ((_means(outputs, away).plain() + refusal).flat(), None, None)}
     if std:
-        v, unit = _variances(outputs, away), away
+        v, unit = _variances(outputs, away), replace(away, scale=1.0)
         v = zeros(away.values) if v is None else v
         if model._far_variance is not None:
             unit = Rows(v, X.root, X.degree * degree_of(model.basis_))
@@ -123,7 +124,7 @@ def _columns(model: Any, outputs: Outputs, X: Rows, refusal: Tensor) -> tuple[Ro
         refusal = refusal + Phi.refusal()
     away = Phi.away(centre) if centre.any() else Phi
     if linear and outputs.basis.n_columns:
-        away = away.within(_REACH / outputs.sizes).settled()
+        away = away.within(outputs.reach())
     return Phi, away, refusal
 
 
@@ -136,19 +137,17 @@ def _within_reach(model: Any, outputs: Outputs, X: Rows) -> Rows:
     """Return rows that are shrunk where a kernel or a monomial would overflow single precision."""
     basis = _rest(outputs.basis)
     if isinstance(basis, Monomials) and basis.n_columns:
-        reach = np.maximum(_REACH / outputs.sizes, 2 * np.abs(outputs.centre))
+        reach = np.maximum(outputs.reach(), 2 * np.abs(outputs.centre))
         return within_monomials(basis.powers, X, reach[-basis.n_columns :])
     extra = model._far_variance
     kernels = [(getattr(basis, "kernel", None), getattr(basis, "centres", None))]
     kernels += [(extra.kernel, extra.rows)] if isinstance(extra, Augmentation) else []
-    grow = [
-        (kernel, as_dense(rows)) for kernel, rows in kernels if kernel is not None and growth(kernel)
-    ]
+    grow = [as_dense(rows) for kernel, rows in kernels if kernel is not None and growth(kernel).any()]
     if not grow:
-        return X if isinstance(basis, Features) else X.settled()
-    reach = np.abs(np.concatenate([rows for _, rows in grow])).max(axis=0, initial=0.0)
+        return X
+    reach = np.abs(np.concatenate(grow)).max(axis=0, initial=0.0)
     reach = np.where(reach > 0, reach, reach.max(initial=0.0) or 1.0)
-    return X.within(np.where(grows_in(grow[-1][0], reach.size), 2 * reach, np.inf)).settled()
+    return X.within(np.where(growth(kernels[-1][0]) > 0, 2 * reach, np.inf))
 
 
 def needs_double(model: Any, max_rounding: float = 1e-4) -> bool:
@@ -175,8 +174,8 @@ def needs_double(model: Any, max_rounding: float = 1e-4) -> bool:
 
 
 def _is_extreme(model: Any, limit: float = 1e15) -> bool:
-    """Return whether single precision might not hold the square of a constant, or a prior variance."""
-    if model._far_variance is not None and decays(getattr(_rest(model.basis_), "kernel", None)):
+    """Return whether single precision might not hold squares of constants or products of kernels."""
+    if has_product(getattr(_rest(model.basis_), "kernel", None)):
         return True
     every = Outputs.of(model, [*range(len(model.posteriors_))])
     constants = [every.sizes, getattr(_rest(model.basis_), "centres", 0.0)]
@@ -212,15 +211,15 @@ def _variances(outputs: Outputs, away: Rows) -> Tensor | None:
     return columns[0].beside(*columns[1:]) if len(columns) > 1 else columns[0]
 
 
-def _limited(m: Rows, v: Tensor | None) -> tuple[Tensor, Tensor | None]:
+def _limited(m: Rows, v: Tensor | None, largest: float = 2.0**20) -> tuple[Tensor, Tensor | None]:
     """Return the latents, shrunk so far that the probabilities are the same and squares finite."""
     if m.root is None:
         return m.values, v
     factor = replace(m, values=zeros(m.values) + 1.0).plain()
     if v is None:
-        return m.values * factor.at_most(_REACH**2), None
+        return m.values * factor.at_most(largest**2), None
     deviation = v.sqrt()
-    factor = factor.at_most(_REACH / deviation.at_least(1 / _REACH))
+    factor = factor.at_most(largest / deviation.at_least(1 / largest))
     deviation = deviation * factor
     return m.values * factor, deviation * deviation
 
@@ -233,19 +232,19 @@ def _part(outputs: Outputs, Phi: Rows, output: int) -> Rows:
 
 def _variance(posterior: GaussianPosterior, columns: Rows, further: np.ndarray[Any, Any]) -> Tensor:
     """Return the variance of a latent; ``further`` is the shift from the common centre to its own."""
-    away = (columns.plus(-further) if further.any() else columns).values
+    away = columns.plus(-further) if further.any() else columns
     spread = columns.unit(2) * float(posterior.spread)
     if posterior.prior_root is None:
-        projected = away @ posterior.root.T
+        projected = away.dot(posterior.root.T).values
         return (projected * projected).sum() + spread
     # The variance outside and inside the span of V, as sums of squares, which do not cancel.
     directions, left = posterior.directions
-    away = away * np.asarray(posterior.prior_root, dtype=np.float64)
+    apart = away.times(np.asarray(posterior.prior_root, dtype=np.float64)).settled().values
     if not left.size:  # the data determine nothing
-        return (away * away).sum() + spread
-    V = away.graph.constant(directions)
-    along = away @ V
-    rest, along = away - along @ away.graph.op("Transpose", V), along * left
+        return (apart * apart).sum() + spread
+    V = apart.graph.constant(directions)
+    along = apart @ V
+    rest, along = apart - along @ apart.graph.op("Transpose", V), along * left
     v: Tensor = (rest * rest).sum() + (along * along).sum() + spread
     return v
 
@@ -278,6 +277,7 @@ def _augmented(model: Any, extra: Augmentation, X: Rows, away: Rows, unit: Rows,
         known = known + (seen * seen).sum()
         if posterior.mean.size:
             e = e - (away.values * (k @ (extra.gain @ inverse).T)).sum()
+    e = e + e * 0.0 if growth(extra.kernel).any() else e  # Python refuses a kernel that overflows
     augmented: Tensor = v + e * e / known.at_least(float(tiny))
     return augmented
 

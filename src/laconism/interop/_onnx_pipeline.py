@@ -55,7 +55,8 @@ class Table:
 
     def matrix(self) -> Rows:
         """Return all columns together; they are numbers."""
-        first, *others = (rows for rows, _ in self.parts)
+        every = (replace(rows, scale=np.broadcast_to(rows.scale, width)) for rows, width in self.parts)
+        first, *others = every
         return first.beside(*others) if others else first
 
     def singly(self) -> list[Tensor]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -44,8 +46,16 @@ class Rows:
                 values = values / self.root
         return values
 
+    def times(self, factors: Any) -> Rows:
+        """Return the product with constants of the columns."""
+        scaled = replace(self, scale=self.scale * factors)
+        return scaled if np.all(factors) else scaled.settled()
+
     def dot(self, matrix: Any) -> Rows:
-        """Return the product with a matrix."""
+        """Return the product with a matrix, which takes up the scale.
+
+        A runtime may fuse a product with a number into that of matrices, in single precision.
+        """
         weights = np.broadcast_to(self.scale, len(matrix))[:, None] * matrix
         return replace(self, values=self.values @ weights, scale=1.0)
 
@@ -65,9 +75,10 @@ class Rows:
 
     def away(self, point: Any) -> Rows:
         """Return the difference from a point, as ``Tensor.away`` does."""
+        point = np.asarray(point, dtype=np.float64)
         if self.root is None:
             return replace(self, values=self.values.away(point / self.scale))
-        near = np.asarray(point).astype(np.float32).astype(np.float64)
+        near = point.astype(np.float32).astype(np.float64)
         return self.plus(-near) if np.array_equal(near, point) else self.plus(-near).plus(near - point)
 
     def within(self, sizes: Any) -> Rows:
@@ -86,17 +97,16 @@ class Rows:
         return replace(self, values=self.values * factor, root=root)
 
     def beside(self, *others: Rows) -> Rows:
-        """Return the columns of all of them next to each other, with the product of their roots."""
-        every = (self, *others)
-        whole = [each.settled() for each in every]
+        """Return the columns of all of them, with a scale each, side by side: roots are multiplied."""
+        every, values = (self, *others), list[Tensor]()
+        scale = np.concatenate([each.scale for each in every])
         roots = {each.root.name: each.root for each in every if each.root is not None}
         if not roots:
-            return Rows(whole[0].values.beside(*(each.values for each in whole[1:])))
-        values = []
-        for each in whole:
+            return Rows(self.values.beside(*(each.values for each in others)), scale=scale)
+        for each in every:
             rest = [root for name, root in roots.items() if each.root is None or each.root.name != name]
-            values.append(product([each.values, *rest]))
-        return Rows(values[0].beside(*values[1:]), product([*roots.values()]))
+            values.append(reduce(mul, rest, each.values))
+        return Rows(values[0].beside(*values[1:]), reduce(mul, roots.values()), 1, scale)
 
     def refusal(self) -> Tensor:
         """Return zeros, with NaN for rows that Python refuses: with too large or infinite numbers."""
@@ -106,14 +116,6 @@ class Rows:
             limit = power(self.root * LARGEST ** (1 / self.degree), self.degree)
         sound = graph.op("LessOrEqual", self.values.abs(), limit)
         return sound.where(0.0, np.nan).sum()
-
-
-def product(factors: list[Tensor]) -> Tensor:
-    """Return the product of all factors."""
-    first, *rest = factors
-    for each in rest:
-        first = first * each
-    return first
 
 
 def power(base: Tensor, exponent: int) -> Tensor:

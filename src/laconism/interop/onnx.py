@@ -41,9 +41,10 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
         kernels, functions as kernels and user-defined classes are not supported.
     dtype : {"float64", "float32"}, default="float64"
         Float type of the graph, its input and its outputs. float32 halves the size and is accurate to
-        about six digits. The graph still computes in double precision if rounding could change a latent
-        by more than 1e-4 (for a regressor, in units of the noise's standard deviation); this happens
-        where large weights of kernels cancel.
+        about 1e-4 (see Notes). The graph still computes in double precision if rounding could change a
+        latent by more than 1e-4 (for a regressor, in units of the noise's standard deviation), where
+        large weights of kernels cancel; for products of kernels one of which grows without bound; for
+        ``PolynomialFeatures``; and for weights or kernel centres beyond 1e15 or below 1e-15.
     std : bool, default=True
         Whether the graph of a regressor has the output ``std``; without it the graph is smaller.
 
@@ -57,6 +58,13 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     A grid model that was fitted on tables takes tables; one with a given ``grid_shape`` takes flat rows.
     With ``std`` the graph of an :class:`~laconism.RVMRegressor` holds a square matrix of the size of the
     kernel matrix's rank.
+
+    A graph answers as the model does for rows of any size, however far from the training rows: to about
+    1e-9 in double precision and 1e-4 in single precision, as an absolute error of a probability, and as
+    an error of a mean or standard deviation relative to its size. The mean's is relative to the largest
+    of the terms that it sums. A mean or standard deviation beyond the largest float32 is infinite. In rows
+    that the model refuses (a number is missing, infinite or beyond 1e64, or a column of the model is
+    beyond 1e64) all outputs are NaN, apart from the label, which then says nothing.
 
     A pipeline may scale, impute, encode categories and select features with the usual classes of
     scikit-learn, also within a ``ColumnTransformer``. If some of its columns are strings, the graph has
