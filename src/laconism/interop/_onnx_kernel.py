@@ -45,18 +45,20 @@ def growth(kernel: Any) -> Any:
     if isinstance(kernel, Scaled):
         return growth(kernel.kernel) * np.sign(kernel.scales) * (kernel.spread is None)
     if isinstance(kernel, Sum | Product):
-        combine = np.maximum if isinstance(kernel, Sum) else np.add
-        return combine(growth(kernel.left), growth(kernel.right))
+        left, right = growth(kernel.left), growth(kernel.right)
+        if isinstance(kernel, Sum):
+            return np.maximum(left, right)
+        return (left + right) * (not _vanishes(kernel))  # an exponential outweighs a power
     return np.array(getattr(kernel, "degree", 1) if isinstance(kernel, Linear | Polynomial) else 0)
 
 
-def has_product(kernel: Any) -> bool:
-    """Return whether a kernel grows as a product: one factor may vanish where the other overflows."""
+def _vanishes(kernel: Any) -> bool:
+    """Return whether a kernel vanishes where any feature is far away."""
     if isinstance(kernel, Scaled):
-        return has_product(kernel.kernel)
-    if isinstance(kernel, Sum):
-        return has_product(kernel.left) or has_product(kernel.right)
-    return isinstance(kernel, Product) and bool(growth(kernel).any())
+        return kernel.spread is None and bool(np.all(kernel.scales)) and _vanishes(kernel.kernel)
+    if isinstance(kernel, Product):
+        return _vanishes(kernel.left) or _vanishes(kernel.right)
+    return isinstance(kernel, RBF | Matern)
 
 
 def _sum(left: Rows, right: Rows) -> Rows:
@@ -68,7 +70,19 @@ def _sum(left: Rows, right: Rows) -> Rows:
 
 
 def _product(left: Rows, right: Rows) -> Rows:
-    return Rows(left.values * right.values)
+    shrunk = [each for each in (left, right) if each.root is not None]
+    values = left.values * right.values
+    return Rows(values, shrunk[0].root, sum(each.degree for each in shrunk)) if shrunk else Rows(values)
+
+
+def _product_columns(kernel: Product, X: Rows, centres: Centres) -> Rows:
+    bounded = _vanishes(kernel) and X.values.graph.dtype == np.float32
+    X = Rows(X.plain()) if bounded else X
+    left, right = (kernel_columns(part, X, centres) for part in (kernel.left, kernel.right))
+    if bounded:  # zero times infinity would be NaN
+        largest = float(np.finfo(np.float32).max)
+        left, right = (Rows(each.values.at_least(-largest).at_most(largest)) for each in (left, right))
+    return _product(left, right)
 
 
 def _stationary(kernel: Any, X: Rows, centres: Centres, scales: Centres | None = None) -> Rows:
@@ -244,7 +258,7 @@ _KERNELS: dict[type, Callable[..., Rows]] = {
     Scaled: _scaled,
     Additive: _additive,
     Sum: lambda k, X, C: _sum(kernel_columns(k.left, X, C), kernel_columns(k.right, X, C)),
-    Product: lambda k, X, C: _product(kernel_columns(k.left, X, C), kernel_columns(k.right, X, C)),
+    Product: _product_columns,
 }
 
 

@@ -15,7 +15,7 @@ from ..model.far_variance import Augmentation, PriorResidualVariance
 from ..posterior import GaussianPosterior
 from ._onnx_basis import basis_columns, degree_of, within_monomials
 from ._onnx_graph import Tensor, tensor_type, zeros
-from ._onnx_kernel import growth, has_product, kernel_columns, kernel_diagonal
+from ._onnx_kernel import growth, kernel_columns, kernel_diagonal
 from ._onnx_rows import Rows
 from ._onnx_special import expit, log_expit, log_probit, logistic_normal_logit, probit
 
@@ -174,9 +174,7 @@ def needs_double(model: Any, max_rounding: float = 1e-4) -> bool:
 
 
 def _is_extreme(model: Any, limit: float = 1e15) -> bool:
-    """Return whether single precision might not hold squares of constants or products of kernels."""
-    if has_product(getattr(_rest(model.basis_), "kernel", None)):
-        return True
+    """Return whether single precision might not hold squares of constants."""
     every = Outputs.of(model, [*range(len(model.posteriors_))])
     constants = [every.sizes, getattr(_rest(model.basis_), "centres", 0.0)]
     if not is_classifier(model):

@@ -32,11 +32,8 @@ class Rows:
 
     def settled(self) -> Rows:
         """Return the same rows with a scale of one."""
-        return (
-            self
-            if np.all(self.scale == 1)
-            else replace(self, values=self.values * self.scale, scale=1.0)
-        )
+        values = self.values if np.all(self.scale == 1) else self.values * self.scale
+        return replace(self, values=values, scale=1.0)
 
     def plain(self) -> Tensor:
         """Return the numbers themselves, infinite where they are too large."""

@@ -43,8 +43,8 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
         Float type of the graph, its input and its outputs. float32 halves the size and is accurate to
         about 1e-4 (see Notes). The graph still computes in double precision if rounding could change a
         latent by more than 1e-4 (for a regressor, in units of the noise's standard deviation), where
-        large weights of kernels cancel; for products of kernels one of which grows without bound; for
-        ``PolynomialFeatures``; and for weights or kernel centres beyond 1e15 or below 1e-15.
+        large weights of kernels cancel; for ``PolynomialFeatures``; and for weights or kernel centres
+        beyond 1e15 or below 1e-15.
     std : bool, default=True
         Whether the graph of a regressor has the output ``std``; without it the graph is smaller.
 
@@ -62,9 +62,10 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     A graph answers as the model does for rows of any size, however far from the training rows: to about
     1e-9 in double precision and 1e-4 in single precision, as an absolute error of a probability, and as
     an error of a mean or standard deviation relative to its size. The mean's is relative to the largest
-    of the terms that it sums. A mean or standard deviation beyond the largest float32 is infinite. In rows
-    that the model refuses (a number is missing, infinite or beyond 1e64, or a column of the model is
-    beyond 1e64) all outputs are NaN, apart from the label, which then says nothing.
+    of the terms that it sums. A mean or standard deviation beyond the largest float32 is infinite, and
+    for a product of kernels a standard deviation beyond 1e18 may be. In rows that the model refuses (a
+    number is missing, infinite or beyond 1e64, or a column of the model is) all outputs are NaN, apart
+    from the label, which then says nothing.
 
     A pipeline may scale, impute, encode categories and select features with the usual classes of
     scikit-learn, also within a ``ColumnTransformer``. If some of its columns are strings, the graph has
