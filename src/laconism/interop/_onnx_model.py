@@ -12,7 +12,6 @@ from ..basis import Features, Monomials
 from ..likelihoods import Logistic, Probit
 from ..linalg import as_dense, symmetric_eigen
 from ..model.far_variance import Augmentation, PriorResidualVariance
-from ..posterior import GaussianPosterior
 from ._onnx_basis import basis_columns, degree_of, within_monomials
 from ._onnx_graph import Tensor, tensor_type, zeros
 from ._onnx_kernel import growth, kernel_columns, kernel_diagonal
@@ -28,7 +27,7 @@ class Outputs:
     """Some of the outputs of a model, with the columns that they use."""
 
     basis: Any
-    posteriors: list[GaussianPosterior]
+    posteriors: list[Any]
     columns: list[Any]
 
     @classmethod
@@ -40,19 +39,14 @@ class Outputs:
         places = [np.searchsorted(used, each) for each in columns]
         return cls(model.basis_.keep(used), posteriors, places)
 
-    @property
-    def sizes(self) -> np.ndarray[Any, Any]:
-        """The largest weight or posterior deviation of each column."""
+    def reach(self, largest: float = 2.0**20) -> np.ndarray[Any, Any]:
+        """Return this number over the largest weight or posterior deviation of each column."""
         sizes = np.full(self.basis.n_columns, float(np.finfo(np.float32).tiny))
         for posterior, columns in zip(self.posteriors, self.columns, strict=True):
             root = posterior.prior_root
             deviation = np.sqrt((posterior.root**2).sum(axis=0)) if root is None else np.abs(root)
             sizes[columns] = np.maximum.reduce([sizes[columns], np.abs(posterior.mean), deviation])
-        return sizes
-
-    def reach(self, largest: float = 2.0**20) -> np.ndarray[Any, Any]:
-        """Return the largest size of each column in single precision, by its weight."""
-        return np.asarray(largest / self.sizes)
+        return np.asarray(largest / sizes)
 
     @property
     def centre(self) -> np.ndarray[Any, Any]:
@@ -176,7 +170,7 @@ def needs_double(model: Any, max_rounding: float = 1e-4) -> bool:
 def _is_extreme(model: Any, limit: float = 1e15) -> bool:
     """Return whether single precision might not hold squares of constants."""
     every = Outputs.of(model, [*range(len(model.posteriors_))])
-    constants = [every.sizes, getattr(_rest(model.basis_), "centres", 0.0)]
+    constants = [1 / every.reach(1.0), getattr(_rest(model.basis_), "centres", 0.0)]
     if not is_classifier(model):
         constants.append(np.sqrt(model.noise_variance_))
     largest = (float(np.abs(as_dense(each)).max(initial=0.0)) for each in constants)
@@ -228,7 +222,7 @@ def _part(outputs: Outputs, Phi: Rows, output: int) -> Rows:
     return Phi if np.array_equal(index, np.arange(outputs.basis.n_columns)) else Phi.columns(index)
 
 
-def _variance(posterior: GaussianPosterior, columns: Rows, further: np.ndarray[Any, Any]) -> Tensor:
+def _variance(posterior: Any, columns: Rows, further: np.ndarray[Any, Any]) -> Tensor:
     """Return the variance of a latent; ``further`` is the shift from the common centre to its own."""
     away = columns.plus(-further) if further.any() else columns
     spread = columns.unit(2) * float(posterior.spread)
