@@ -405,6 +405,96 @@ def test_what_a_graph_says_of_itself(tmp_path):
     assert laconism.to_onnx(RVMClassifier().fit(X, Y)) == graph
 
 
+# ---- rows far beyond the training rows --------------------------------------------------------
+
+SCALE = [StandardScaler(), MinMaxScaler((-30, 40))]
+PARTS = ColumnTransformer([("a", PCA(1, whiten=True), [2, 0])], remainder="passthrough")
+FAR = {
+    "features": SparseBayesClassifier(),
+    "features, three": SparseBayesClassifier(likelihood="logistic"),
+    "values": SparseBayesRegressor(),
+    "expansion, three": SparseBayesClassifier(expansion=3),
+    "expansion, constant": SparseBayesRegressor(expansion=2, penalize_intercept=True),
+    "constant": SparseBayesClassifier("jeffreys", kernel="poly", penalize_intercept=True),
+    "linear values": RVMRegressor(kernel="linear"),
+    "poly": RVMClassifier(kernel="poly"),
+    "poly, three": SparseBayesClassifier(kernel="poly"),
+    "poly values": RVMRegressor(kernel="poly"),
+    "flagship, poly values": LaconicRegressor(kernel="poly", max_kernels=5),
+    "sum": SparseBayesClassifier(kernel=KERNELS["sum"]),
+    "product": RVMClassifier(kernel=KERNELS["product"]),
+    "product, three": SparseBayesClassifier(kernel=Linear() * Polynomial(degree=2)),
+    "scaled": JCFOClassifier("linear", max_iter=2, n_centres=10),
+    "two scales": SparseBayesRegressor(kernel=KERNELS["scaled scaled"]),
+    "squashed values": RVMRegressor(kernel=KERNELS["squashed squashed"]),
+    "rbf": LaconicClassifier(kernel="rbf", max_kernels=5),
+    "matern values": RVMRegressor(kernel="matern"),
+    "centred": SparseBayesClassifier(kernel=KERNELS["centred"]),
+    "per feature": GridRVMClassifier(basis="per_feature_rbf", max_iter=20),
+    "pipeline, three": make_pipeline(*SCALE, SimpleImputer(), SparseBayesClassifier()),
+    "pipeline, rbf": make_pipeline(*SCALE, RVMClassifier()),
+    "pipeline, poly": make_pipeline(PARTS, SparseBayesRegressor(kernel="poly")),
+    "pipeline, values": make_pipeline(*SCALE, SparseBayesRegressor()),
+    "clipped": make_pipeline(MinMaxScaler(clip=True), SparseBayesRegressor()),
+    "monomials": make_pipeline(PolynomialFeatures(2), *SCALE, SparseBayesClassifier()),
+}
+BAD = np.array([[np.nan, 0.0, 0.0], [0.0, np.inf, 0.0], [0.0, 0.0, -np.inf]])
+
+
+def answers(model, rows):
+    """What the model says of each row by itself; NaN where it refuses."""
+    found = []
+    for row in rows[:, None]:
+        with np.errstate(all="ignore"):
+            try:
+                if is_classifier(model):
+                    found.append({"probabilities": model.predict_proba(row)[0]})
+                else:
+                    last = model[-1] if isinstance(model, Pipeline) else model
+                    seen = model[:-1].transform(row) if isinstance(model, Pipeline) else row
+                    found.append({"mean": model.predict(row)[0], "std": last.predict_dist(seen)[1][0]})
+            except ValueError:
+                found.append(None)
+    like = next(each for each in found if each)
+    return {
+        name: np.array([np.full_like(of, np.nan) if each is None else each[name] for each in found])
+        for name, of in like.items()
+    }
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", FAR)
+def test_rows_of_any_size(name, dtype):
+    """A graph says what the model says, whole rows and single columns being of any size."""
+    train = 0.01 * X if "pipe" in name else X
+    model = clone(FAR[name])
+    targets = (WORDS if "three" in name else Y) if is_classifier(model) else TARGET
+    model.fit(train, targets)
+    largest = [1e38] if dtype == "float32" else [1e38, 1e60, 1e66]
+    rows = []
+    for size in [0.0, 1e-40, 1.0, 1e6, 1e10, 1e20, 1e30, *largest]:
+        rows.append(train[3:5] * size)
+        rows.extend(np.where(np.arange(3) == column, size, 1.0) * train[5] for column in range(3))
+    rows = np.vstack([*rows, BAD]).astype(dtype)
+    expected = answers(model, rows.astype(np.float64))
+    said = run(laconism.to_onnx(model, dtype=dtype), rows)
+    tol = 1e-4 if dtype == "float32" else 1e-9
+    for output, exact in expected.items():
+        with np.errstate(over="ignore"):
+            exact = exact.astype(dtype)  # infinite where the type holds no such number
+        atol = tol * (1.0 if output == "probabilities" else np.abs(exact[10:15]).max())
+        np.testing.assert_allclose(said[output], exact, rtol=tol, atol=atol, err_msg=output)
+        assert np.isnan(said[output][-3 + ("imputer" in str(model)) :]).all()
+
+
+def test_checks_of_size_are_few_nodes():
+    rows = LaconicClassifier(kernel="rbf", max_kernels=5).fit(X, Y)
+    features = SparseBayesClassifier().fit(X, Y)
+    sizes = [len(laconism.to_onnx(each, dtype="float32").graph.node) for each in (rows, features)]
+    assert sizes[0] <= 69
+    assert sizes[1] <= 84
+
+
 # ---- tails ----------------------------------------------------------------------------------
 
 

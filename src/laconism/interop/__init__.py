@@ -4,8 +4,9 @@
 - ``persistence``: ``save`` and ``load``, models in files without pickle (skops); ``_archive`` bounds
   what a file takes
 - ``onnx``: ``to_onnx``, models as graphs; its parts are ``_onnx_graph`` (nodes in numpy's notation),
-  ``_onnx_special`` (special functions), ``_onnx_kernel``, ``_onnx_basis`` (columns), ``_onnx_model``
-  (latents and predictions) and ``_onnx_pipeline`` (the steps before a model)
+  ``_onnx_rows`` (rows of any size), ``_onnx_special`` (special functions), ``_onnx_kernel``,
+  ``_onnx_basis`` (columns), ``_onnx_model`` (latents and predictions) and ``_onnx_pipeline`` (the steps
+  before a model)
 - ``progress``: ``ProgressBar``, a callback for terminals (rich)
 """
 

@@ -38,7 +38,7 @@ class Graph:
     dtype: np.dtype[Any]
     nodes: list[Any] = field(default_factory=list)
     constants: list[Any] = field(default_factory=list)
-    known: dict[tuple[str, tuple[int, ...], bytes], Tensor] = field(default_factory=dict)
+    known: dict[Any, Tensor] = field(default_factory=dict)
 
     def cast(self, tensor: Tensor, given: Any, wanted: Any) -> Tensor:
         """Return numbers of one float type as another, which is often the same."""
@@ -60,11 +60,14 @@ class Graph:
         return Tensor(self, name)
 
     def op(self, kind: str, *inputs: Value, **attributes: Any) -> Tensor:
-        """Return the result of an operator."""
+        """Return the result of an operator; the same is computed once."""
         names = [self._name(each) for each in inputs]
-        out = f"/t{len(self.nodes)}"
-        self.nodes.append(import_onnx().helper.make_node(kind, names, [out], **attributes))
-        return Tensor(self, out)
+        key = (kind, *names, repr(attributes))
+        if key not in self.known:
+            self.known[key] = Tensor(self, f"/t{len(self.nodes)}")
+            node = import_onnx().helper.make_node(kind, names, [self.known[key].name], **attributes)
+            self.nodes.append(node)
+        return self.known[key]
 
     def output(self, tensor: Tensor, name: str) -> None:
         """Give a result its public name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,40 +12,96 @@ from ..kernels import RBF, Additive, Linear, Matern, Polynomial, Product, Scaled
 from ..kernels._category_term import CategoryTerm, as_codes
 from ..kernels.matern import MAX_SCALED_DISTANCE
 from ._onnx_graph import Tensor, tensor_type, zeros
+from ._onnx_rows import Rows, power
 
 # Rows of a table of centres.
 Centres = np.ndarray[Any, Any]
 
 
-def kernel_columns(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
+def kernel_columns(kernel: Any, X: Rows, centres: Centres) -> Rows:
     """Return the kernel between the rows of ``X`` and the centres."""
     return writer_of(_KERNELS, kernel, "kernel")(kernel, X, centres)
 
 
-def kernel_diagonal(kernel: Any, X: Tensor, n_features: int) -> Tensor:
+def kernel_diagonal(kernel: Any, X: Rows, n_features: int) -> Rows:
     """Return the kernel of each row with itself, as a column."""
     if isinstance(kernel, Scaled):
         root = np.sqrt(np.asarray(kernel.scales, dtype=np.float64))
-        return kernel_diagonal(kernel.kernel, _transformed(kernel, X) * root, n_features)
+        return kernel_diagonal(kernel.kernel, _transformed(kernel, X).times(root), n_features)
     if isinstance(kernel, Sum | Product):
         left, right = (kernel_diagonal(part, X, n_features) for part in (kernel.left, kernel.right))
-        return left + right if isinstance(kernel, Sum) else left * right
+        return (_sum if isinstance(kernel, Sum) else _product)(left, right)
     if isinstance(kernel, RBF | Matern):
-        return zeros(X) + 1.0
+        return Rows(zeros(X.values) + 1.0)
     if isinstance(kernel, Additive):
-        return _combined(kernel, [_additive_diagonal(term, X) for term in kernel.terms(n_features)])
-    squares = (X * X).sum() * float(getattr(kernel, "gamma", 1.0))
-    return writer_of(_PROFILES, kernel, "kernel")(kernel, squares)
+        x, terms = X.plain(), kernel.terms(n_features)
+        return Rows(_combined(kernel, [_additive_diagonal(term, x) for term in terms]))
+    squares = (X.settled().values * X.settled().values).sum() * float(getattr(kernel, "gamma", 1.0))
+    return _of_products(kernel, Rows(squares, X.root, 2 * X.degree))
 
 
-def _stationary(kernel: Any, X: Tensor, centres: Centres, scales: Centres | None = None) -> Tensor:
-    return _PROFILES[type(kernel)](kernel, _squared_distances(X, centres, scales))
+def growth(kernel: Any) -> Any:
+    """Return the degree of the polynomial as which a kernel grows, for each feature or for all alike."""
+    if isinstance(kernel, Scaled):
+        return growth(kernel.kernel) * np.sign(kernel.scales) * (kernel.spread is None)
+    if isinstance(kernel, Sum | Product):
+        left, right = growth(kernel.left), growth(kernel.right)
+        if isinstance(kernel, Sum):
+            return np.maximum(left, right)
+        return (left + right) * (not _vanishes(kernel))  # an exponential outweighs a power
+    return np.array(getattr(kernel, "degree", 1) if isinstance(kernel, Linear | Polynomial) else 0)
 
 
-def _dot_product(kernel: Any, X: Tensor, centres: Centres) -> Tensor:
+def _vanishes(kernel: Any) -> bool:
+    """Return whether a kernel vanishes where any feature is far away."""
+    if isinstance(kernel, Scaled):
+        return kernel.spread is None and bool(np.all(kernel.scales)) and _vanishes(kernel.kernel)
+    if isinstance(kernel, Product):
+        return _vanishes(kernel.left) or _vanishes(kernel.right)
+    return isinstance(kernel, RBF | Matern)
+
+
+def _sum(left: Rows, right: Rows) -> Rows:
+    low, high = sorted((left, right), key=lambda each: 0 if each.root is None else each.degree)
+    more = high.degree - (0 if low.root is None else low.degree)
+    if high.root is None or more == 0:
+        return replace(high, values=left.values + right.values)
+    return replace(high, values=low.values * power(high.root, more) + high.values)
+
+
+def _product(left: Rows, right: Rows) -> Rows:
+    shrunk = [each for each in (left, right) if each.root is not None]
+    values = left.values * right.values
+    return Rows(values, shrunk[0].root, sum(each.degree for each in shrunk)) if shrunk else Rows(values)
+
+
+def _product_columns(kernel: Product, X: Rows, centres: Centres) -> Rows:
+    bounded = _vanishes(kernel) and X.values.graph.dtype == np.float32
+    X = Rows(X.plain()) if bounded else X
+    left, right = (kernel_columns(part, X, centres) for part in (kernel.left, kernel.right))
+    if bounded:  # zero times infinity would be NaN
+        largest = float(np.finfo(np.float32).max)
+        left, right = (Rows(each.values.at_least(-largest).at_most(largest)) for each in (left, right))
+    return _product(left, right)
+
+
+def _stationary(kernel: Any, X: Rows, centres: Centres, scales: Centres | None = None) -> Rows:
+    profile = _rbf if isinstance(kernel, RBF) else _matern
+    return Rows(profile(kernel, _squared_distances(X.plain(), centres, scales)))
+
+
+def _dot_product(kernel: Any, X: Rows, centres: Centres) -> Rows:
     # gamma belongs to the centres: a runtime may fuse a product with a number into the product of
     # matrices before it, and keep that number in single precision.
-    return _PROFILES[type(kernel)](kernel, X @ (centres.T * float(getattr(kernel, "gamma", 1.0))))
+    return _of_products(kernel, X.dot(centres.T * float(getattr(kernel, "gamma", 1.0))))
+
+
+def _of_products(kernel: Any, s: Rows) -> Rows:
+    """Return the kernel of inner products that have ``gamma`` in them."""
+    if type(kernel) is Linear:
+        return s
+    base, degree = s.plus(float(kernel.coef0)), int(kernel.degree)
+    return Rows(power(base.values, degree), s.root, s.degree * degree)
 
 
 def _squared_distances(X: Tensor, centres: Centres, scales: Centres | None) -> Tensor:
@@ -74,28 +131,26 @@ def _matern(kernel: Matern, sq: Tensor) -> Tensor:
     return (1.0 + a if kernel.nu == 1.5 else 1.0 + a + a * a / 3.0) * decay
 
 
-def _polynomial(kernel: Polynomial, s: Tensor) -> Tensor:
-    """Return the power of ``s``, which has ``gamma`` in it."""
-    base = s + float(kernel.coef0)
-    result, exponent = base, int(kernel.degree)
-    for digit in bin(exponent)[3:]:  # from the second binary digit on: square, multiply
-        result = result * result
-        result = result * base if digit == "1" else result
-    return result
+def _rbf(kernel: RBF, sq: Tensor) -> Tensor:
+    return (sq * -float(kernel.gamma)).exp()
 
 
-def _transformed(kernel: Scaled, X: Tensor) -> Tensor:
+def _transformed(kernel: Scaled, X: Rows) -> Rows:
     """Return ``asinh((x - origin) / spread)`` by logarithms: runtimes lack it in double precision."""
     X = X if kernel.origin is None else X.away(kernel.origin)
     if kernel.spread is None:
         return X
-    u = X / np.asarray(kernel.spread, dtype=np.float64)
-    size = u.abs().at_most(float(np.sqrt(np.finfo(np.float32).max)) / 2)  # its square does not overflow
+    x, spread = X.plain(), np.asarray(kernel.spread, dtype=np.float64)
+    largest = float(np.sqrt(np.finfo(x.graph.dtype).max)) / 2  # its square does not overflow
+    u = x / spread
+    size = u.abs().at_most(largest)
     log = (size + (size * size + 1.0).sqrt()).log()
-    return u.below(0.0).where(-log, log)
+    if x.graph.dtype == np.float32:  # beyond it asinh is a logarithm
+        log = log + (x.abs() * (1 / (largest * spread))).at_least(1.0).log()
+    return Rows(u.below(0.0).where(-log, log))
 
 
-def _scaled(kernel: Scaled, X: Tensor, centres: Centres) -> Tensor:
+def _scaled(kernel: Scaled, X: Rows, centres: Centres) -> Rows:
     """Apply the scales to the features, and leave out features of scale zero."""
     inner, scales = kernel.kernel, np.asarray(kernel.scales, dtype=np.float64)
     X, centres = _transformed(kernel, X), kernel.transformed(centres)
@@ -110,12 +165,12 @@ def _scaled(kernel: Scaled, X: Tensor, centres: Centres) -> Tensor:
     if type(inner) in (RBF, Matern):
         return _stationary(inner, X, centres, scales)
     root = np.sqrt(scales)
-    return kernel_columns(inner, X * root, centres * root)
+    return kernel_columns(inner, X.times(root), centres * root)
 
 
-def _additive(kernel: Additive, X: Tensor, centres: Centres) -> Tensor:
+def _additive(kernel: Additive, rows: Rows, centres: Centres) -> Rows:
     """Return the sum of products of kernels of one feature, by the recursion of the Python code."""
-    terms = []
+    X, terms = rows.plain(), []
     for term in kernel.terms(centres.shape[1]):
         if isinstance(term, CategoryTerm):
             terms.append(_category(term, X, as_codes(centres[:, term.feature])))
@@ -126,7 +181,7 @@ def _additive(kernel: Additive, X: Tensor, centres: Centres) -> Tensor:
         if term.is_centred:
             each = (each - _mean_at(term, x) * (term.mean_at(c) / term.grand_mean)) * (1 / term.height)
         terms.append(each * term.weight)
-    return _combined(kernel, terms)
+    return Rows(_combined(kernel, terms))
 
 
 def _category(term: CategoryTerm, X: Tensor, c: Centres) -> Tensor:
@@ -195,25 +250,19 @@ def _combined(kernel: Additive, terms: list[Tensor]) -> Tensor:
     return total
 
 
-_PROFILES: dict[type, Callable[..., Tensor]] = {
-    RBF: lambda kernel, sq: (sq * -float(kernel.gamma)).exp(),
-    Matern: _matern,
-    Linear: lambda kernel, s: s,
-    Polynomial: _polynomial,
-}
-_KERNELS: dict[type, Callable[..., Tensor]] = {
+_KERNELS: dict[type, Callable[..., Rows]] = {
     RBF: _stationary,
     Matern: _stationary,
     Linear: _dot_product,
     Polynomial: _dot_product,
     Scaled: _scaled,
     Additive: _additive,
-    Sum: lambda k, X, C: kernel_columns(k.left, X, C) + kernel_columns(k.right, X, C),
-    Product: lambda k, X, C: kernel_columns(k.left, X, C) * kernel_columns(k.right, X, C),
+    Sum: lambda k, X, C: _sum(kernel_columns(k.left, X, C), kernel_columns(k.right, X, C)),
+    Product: _product_columns,
 }
 
 
-def writer_of(table: dict[type, Callable[..., Tensor]], thing: Any, what: str) -> Callable[..., Tensor]:
+def writer_of(table: dict[type, Callable[..., Rows]], thing: Any, what: str) -> Callable[..., Rows]:
     """Return the function that writes an object; subclasses may differ, so the type must be exact."""
     if type(thing) not in table:
         raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -29,13 +29,14 @@ from ..basis import Monomials
 from ..linalg import as_dense
 from ._onnx_basis import basis_columns
 from ._onnx_graph import Tensor, tensor_type
+from ._onnx_rows import Rows
 
 
 @dataclass(frozen=True)
 class Table:
-    """Tensors side by side, each with its number of columns; columns of words stand alone."""
+    """Rows side by side, each with its number of columns; columns of words stand alone."""
 
-    parts: tuple[tuple[Tensor, int], ...]
+    parts: tuple[tuple[Rows, int], ...]
 
     @property
     def width(self) -> int:
@@ -47,19 +48,20 @@ class Table:
         places = [(part, own) for part, (_, width) in enumerate(self.parts) for own in range(width)]
         picked = []
         for part, group in groupby((places[each] for each in index), key=lambda place: place[0]):
-            (tensor, width), columns = self.parts[part], [own for _, own in group]
+            (rows, width), columns = self.parts[part], [own for _, own in group]
             whole = columns == list(range(width))
-            picked.append((tensor if whole else tensor.columns(columns), len(columns)))
+            picked.append((rows if whole else rows.columns(columns), len(columns)))
         return Table(tuple(picked))
 
-    def matrix(self) -> Tensor:
-        """Return all columns as one tensor; they are numbers."""
-        first, *others = (tensor for tensor, _ in self.parts)
+    def matrix(self) -> Rows:
+        """Return all columns together; they are numbers."""
+        every = (replace(rows, scale=np.broadcast_to(rows.scale, width)) for rows, width in self.parts)
+        first, *others = every
         return first.beside(*others) if others else first
 
     def singly(self) -> list[Tensor]:
         """Return each column by itself."""
-        return [self.pick([k]).matrix() for k in range(self.width)]
+        return [self.pick([k]).matrix().plain() for k in range(self.width)]
 
 
 def side_by_side(tables: Sequence[Table]) -> Table:
@@ -117,14 +119,15 @@ def _affine(shift: str, scale: str, divide: bool) -> Callable[[Any, Table], Tabl
     def write(step: Any, table: Table) -> Table:
         X, away, unit = table.matrix(), getattr(step, shift, None), getattr(step, scale, None)
         away = away if getattr(step, "with_mean", True) else None
-        if divide:
-            X = X if away is None else X.away(away)
-            X = X if unit is None else X / np.asarray(unit, dtype=np.float64)
-        else:  # (X + shift / scale) * scale cancels less
-            X = X.away(-np.asarray(away) / np.asarray(unit)) * np.asarray(unit, dtype=np.float64)
+        unit = np.ones(1) if unit is None else np.asarray(unit, dtype=np.float64)
+        if not divide:  # (X + shift / scale) * scale cancels less
+            away, unit = -np.asarray(away) / unit, 1 / unit
+        X = X if away is None else X.away(away)
+        X = replace(X, scale=X.scale / np.broadcast_to(unit, table.width))
         if getattr(step, "clip", False):
             low, high = getattr(step, "feature_range", (-1.0, 1.0))
-            X = X.at_least(float(low)).at_most(float(high))
+            refused = X.values * 0.0  # which is NaN for infinite input
+            X = Rows(X.plain().at_least(float(low)).at_most(float(high)) + refused)
         return Table(((X, table.width),))
 
     return write
@@ -139,7 +142,10 @@ def _pca(step: PCA, table: Table) -> Table:
     rotation = np.asarray(step.components_.T, dtype=np.float64)
     if step.whiten:
         rotation = rotation / np.sqrt(np.maximum(step.explained_variance_, np.finfo(np.float64).eps))
-    return Table(((table.matrix().away(step.mean_) @ rotation, rotation.shape[1]),))
+    # A sum in single precision does not overflow.
+    sizes = 2.0**100 / np.maximum(np.abs(rotation).max(axis=1), 1e-30)
+    X = table.matrix().away(step.mean_).within(sizes)
+    return Table(((X.dot(rotation), rotation.shape[1]),))
 
 
 def _impute(step: SimpleImputer, table: Table) -> Table:
@@ -148,21 +154,22 @@ def _impute(step: SimpleImputer, table: Table) -> Table:
             raise ValueError("to_onnx knows no graph for add_indicator on columns of words.")
         return Table(
             tuple(
-                (_fill_words(column, str(word)), 1)
+                (Rows(_fill_words(column, str(word))), 1)
                 for column, word in zip(table.singly(), step.statistics_, strict=True)
             )
         )
-    X = table.matrix()
-    wanted = step.missing_values
+    rows = table.matrix()
+    X, wanted = rows.values, step.missing_values
     nan = isinstance(wanted, float) and np.isnan(wanted)
-    empty = X.graph.op("IsNaN", X) if nan else X.graph.op("Equal", X, float(wanted))
+    empty = X.graph.op("IsNaN", X) if nan else X.graph.op("Equal", rows.plain(), float(wanted))
     values = np.asarray(step.statistics_, dtype=np.float64)
-    filled = Table(((empty.where(np.where(np.isnan(values), 0.0, values), X), table.width),))
+    X = empty.where(rows.constants(np.where(np.isnan(values), 0.0, values)), X)
+    filled = Table(((replace(rows, values=X), table.width),))
     if np.isnan(values).any():  # a column without any value is dropped
         filled = filled.pick(np.flatnonzero(~np.isnan(values)))
     if not step.add_indicator:
         return filled
-    flags = Table(((_as_numbers(empty), table.width),)).pick(step.indicator_.features_)
+    flags = Table(((Rows(_as_numbers(empty)), table.width),)).pick(step.indicator_.features_)
     return side_by_side([filled, flags])
 
 
@@ -204,7 +211,7 @@ def _encode(step: Any, table: Table) -> Table:
         rows[:, k] = categories
         meaning = as_dense(asked.transform(rows))[:, begin : begin + width]
         unknown = _unknown(step, k, width)
-        parts.append((_matches(column, categories) @ (meaning - unknown) + unknown, width))
+        parts.append((Rows(_matches(column, categories) @ (meaning - unknown) + unknown), width))
         begin += width
     return Table(tuple(part for part in parts if part[1]))
 

@@ -10,12 +10,14 @@ import numpy as np
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import PolynomialFeatures
 
 from ..model.published import PublishedModel
 from ..sparse.search import SparseBayesSearch
 from ._onnx_graph import OPSETS, Graph, Tensor, import_onnx, tensor_type
 from ._onnx_model import Results, needs_double, predictions
 from ._onnx_pipeline import Table, transform, turn_back, word_columns
+from ._onnx_rows import Rows
 
 # Name of the batch dimension, which has any length.
 _ROWS = "rows"
@@ -39,9 +41,10 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
         kernels, functions as kernels and user-defined classes are not supported.
     dtype : {"float64", "float32"}, default="float64"
         Float type of the graph, its input and its outputs. float32 halves the size and is accurate to
-        about six digits. The graph still computes in double precision if rounding could change a latent
-        by more than 1e-4 (for a regressor, in units of the noise's standard deviation); this happens
-        where large weights of kernels cancel.
+        about 1e-4 (see Notes). The graph still computes in double precision if rounding could change a
+        latent by more than 1e-4 (for a regressor, in units of the noise's standard deviation), where
+        large weights of kernels cancel; for ``PolynomialFeatures``; and for weights or kernel centres
+        beyond 1e15 or below 1e-15.
     std : bool, default=True
         Whether the graph of a regressor has the output ``std``; without it the graph is smaller.
 
@@ -55,6 +58,14 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     A grid model that was fitted on tables takes tables; one with a given ``grid_shape`` takes flat rows.
     With ``std`` the graph of an :class:`~laconism.RVMRegressor` holds a square matrix of the size of the
     kernel matrix's rank.
+
+    A graph answers as the model does for rows of any size, however far from the training rows: to about
+    1e-9 in double precision and 1e-4 in single precision, as an absolute error of a probability, and as
+    an error of a mean or standard deviation relative to its size. The mean's is relative to the largest
+    of the terms that it sums. A mean or standard deviation beyond the largest float32 is infinite, and
+    for a product of kernels a standard deviation beyond 1e18 may be. In rows that the model refuses (a
+    number is missing, infinite or beyond 1e64, or a column of the model is) all outputs are NaN, apart
+    from the label, which then says nothing.
 
     A pipeline may scale, impute, encode categories and select features with the usual classes of
     scikit-learn, also within a ``ColumnTransformer``. If some of its columns are strings, the graph has
@@ -79,7 +90,7 @@ def to_onnx(model: Any, *, dtype: str = "float64", std: bool = True) -> Any:
     if dtype not in ("float64", "float32"):
         raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}.")
     _check(_descend(model, -1))
-    graph = Graph(np.dtype(np.float64 if needs_double(_descend(model, -1)) else dtype))
+    graph = Graph(np.dtype(np.float64 if _in_double(model) else dtype))
     table, inputs = _inputs(graph, _descend(model, 0), np.dtype(dtype))
     outputs = []
     for name, (tensor, kind, width) in _write(model, table, std).items():
@@ -115,6 +126,15 @@ def _descend(model: Any, step: int) -> Any:
             model = model.steps[step][1]
         else:
             return model
+
+
+def _in_double(model: Any) -> bool:
+    """Return whether a graph computes in double precision whatever the type of its input."""
+    if hasattr(model, "get_params"):  # monomials of a pipeline have no unit of their own
+        steps = model.get_params(deep=True).values()
+        if any(isinstance(step, PolynomialFeatures) for step in steps):
+            return True
+    return needs_double(_descend(model, -1))
 
 
 def _check(model: Any) -> None:
@@ -154,7 +174,7 @@ def _inputs(graph: Graph, first: Any, dtype: np.dtype[Any]) -> tuple[Table, list
     if not words:
         shape, X = _sample_shape(first), graph.cast(Tensor(graph, "X"), dtype, graph.dtype)
         X = graph.op("Reshape", X, np.array([-1, prod(shape)])) if len(shape) > 1 else X
-        return Table(((X, n_features),)), [declare("X", number, [_ROWS, *shape])]
+        return Table(((Rows(X), n_features),)), [declare("X", number, [_ROWS, *shape])]
     if not hasattr(first, "feature_names_in_"):
         raise ValueError("to_onnx needs names for columns of words: fit the pipeline on a data frame.")
     names = [str(name) for name in first.feature_names_in_]
@@ -162,7 +182,7 @@ def _inputs(graph: Graph, first: Any, dtype: np.dtype[Any]) -> tuple[Table, list
     declarations = [declare(name, kind, [_ROWS, 1]) for name, kind in zip(names, kinds, strict=True)]
     columns = [Tensor(graph, name) for name in names]
     parts = (c if k in words else graph.cast(c, dtype, graph.dtype) for k, c in enumerate(columns))
-    return Table(tuple((part, 1) for part in parts)), declarations
+    return Table(tuple((Rows(part), 1) for part in parts)), declarations
 
 
 def _sample_shape(model: Any) -> tuple[int, ...]:
