@@ -23,7 +23,7 @@ MODELS = {
     "rvm": lambda: laconism.RVMRegressor(),
     "grid": lambda: laconism.GridRVMClassifier(),
     "jcfo": lambda: laconism.JCFOClassifier(max_iter=20),
-    "search": lambda: laconism.SparseBayesRegressorCV(shapes=(0.5, 1.0), cv=3, n_jobs=2),
+    "search": lambda: laconism.SparseBayesRegressorCV(shapes=(0.5, 1.0), cv=3),
 }
 
 
