@@ -175,6 +175,31 @@ def test_infinity_in_single_precision(name, made_of):
             model.fit(made_of(X), y)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "GridRVMClassifier",
+        "JCFOClassifierCV",
+        "LaconicRegressor",
+        "RVMRegressor",
+        "SparseBayesClassifier",
+    ],
+)
+def test_the_largest_numbers_of_single_precision(name):
+    """Their differences and squares overflow in single precision, so double computes with them."""
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = X[:, 0] > 0 if "Classifier" in name else X[:, 0]
+    large = (3.3e38 * np.clip(X, -1, 1)).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        single = getattr(laconism, name)().fit(large, y)
+        double = getattr(laconism, name)().fit(large.astype(float), y)
+        for rows in (large, X.astype(np.float32)):
+            assert np.isfinite(single.predict(rows)).all()
+            np.testing.assert_array_equal(single.predict(rows), double.predict(rows.astype(float)))
+
+
 @both
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_not_finite_in_y(kind, value):
