@@ -141,7 +141,7 @@ _LENGTHS = {}
 
 
 def length_of(what, action, out, old):
-    """Return bytes and seconds of an action that nothing stops, measured once; the old file is put back."""
+    """Return bytes and seconds of an action that nothing stops; the old file is put back."""
     if what not in _LENGTHS:
         began = time.perf_counter()
         code, said = ended(child(action, None, out.parent / "said"), out.parent / "said")
@@ -184,7 +184,7 @@ def child(action, limit, said=os.devnull, buffered=True):
 
 def standard(number, buffered):
     """Return stdout or stderr; without a buffer as with PYTHONUNBUFFERED."""
-    raw = open(number, "wb", -1 if buffered else 0, closefd=False)
+    raw = open(number, "wb", -1 if buffered else 0, closefd=False)  # noqa: SIM115
     return io.TextIOWrapper(raw, encoding="utf-8", write_through=not buffered)
 
 

@@ -159,6 +159,12 @@ def test_not_finite_in_X(kind, value, kernel):
     check_refused(kind(kernel=kernel), X, y, "NaN|infinity")
 
 
+@both
+@pytest.mark.parametrize("name", ["tol", "max_iter", "max_rank"])
+def test_an_integer_beyond_all_floats(kind, name):
+    check_refused(kind(**{name: 10**400}), *data(kind), name)
+
+
 @pytest.mark.parametrize("made_of", [np.asarray, csr_array, pd.DataFrame])
 @pytest.mark.parametrize(
     "name", [name for name in laconism.__all__ if name.endswith(("Classifier", "Regressor", "CV"))]
