@@ -29,6 +29,7 @@ from laconism.kernels import RBF, FunctionKernel, Matern, Polynomial
 from laconism.likelihoods import Gaussian as GaussianLikelihood
 from laconism.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, StudentT
 from laconism.solvers import EM, Newton
+from laconism.solvers.proximal import lasso_quadratic
 
 KINDS = [SparseBayesClassifier, SparseBayesRegressor]
 PRIORS = ["jeffreys", "laplace", "gaussian", "student_t", GeneralizedGaussian(q=0.5, scale=1.0)]
@@ -1200,3 +1201,34 @@ def test_a_regression_that_passes_through_the_data_says_so():
     assert "error bars" not in str(SparseBayesRegressor().fit(X, y).status_)
     few = SparseBayesRegressor(kernel="rbf").fit(X[:, :1], y)
     assert "error bars" not in str(few.status_)
+
+
+# ---- what has no curvature ------------------------------------------------------------------------
+
+
+def test_a_kernel_that_is_constant_but_for_rounding():
+    """Its curvature underflows where its slope does not: there is no step along it."""
+    ties = np.round(np.random.default_rng(0).normal(size=(60, 1)), 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SparseBayesClassifierCV(cv=3, kernel="linear").fit(1 + 1e-13 * ties, ties[:, 0] > 0.3)
+        assert np.isfinite(model.predict_proba(1 + 1e-13 * ties)).all()
+
+
+def test_a_kernel_that_is_the_same_for_all_rows():
+    rng = np.random.default_rng(0)
+    X, y = 1e-200 * rng.normal(size=(40, 2)), rng.normal(size=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert np.isfinite(SparseBayesRegressorCV(kernel="matern").fit(X, y + 100).predict(X)).all()
+
+
+def test_a_weight_without_curvature_stays():
+    H, c, rate = np.diag([2.0, 0.0]), np.array([5.0, 9.0]), np.ones(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(lasso_quadratic(H, c, rate, np.zeros(2)), [2.0, 0.0], rtol=1e-9)
+        np.testing.assert_allclose(
+            lasso_quadratic(H, c, rate, np.array([0.0, 0.3])), [2.0, 0.3], rtol=1e-9
+        )

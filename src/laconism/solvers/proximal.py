@@ -166,18 +166,21 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
     return _newton_lasso(problem, replace(state, metric=None), tol) if reused else state
 
 
-def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-10) -> Array:
+def lasso_quadratic(
+    H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-10, reach: float = 1e150
+) -> Array:
     r"""Return the minimiser of :math:`\tfrac12 w^T H w - c^T w + \sum_j \mathrm{rate}_j |w_j|`.
 
     An active-set method: within an orthant the minimiser is one linear solve, on the way to which the
     first weight that reaches zero stays there. Slopes within ``tol`` of the rate count as equal to it.
+    A weight whose minimum is farther than ``reach``, for lack of curvature, stays where it is.
     """
-    w, slack = w.copy(), tol * rate
+    w, slack, curved = w.copy(), tol * rate, reach * H.diagonal() > np.abs(c)
     for _ in range(10 * (w.size + 1)):
         slope, on = c - H @ w, w != 0
         sign = np.sign(np.where(on, w, slope))
         steep = slope - rate * sign
-        free = (on | (steep * sign > slack)).nonzero()[0]
+        free = (curved & (on | (steep * sign > slack))).nonzero()[0]
         if (np.abs(steep[free]) <= slack[free]).all():
             break
         free, d = _direction(H, free, sign, steep, w)
