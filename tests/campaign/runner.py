@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 # Share of the time of each campaign: the fuzzer has most to try.
 SHARES = {"fuzz": 6, "files": 1, "kills": 1, "tables": 2, "graphs": 2}
@@ -68,7 +69,7 @@ def within(seconds, law="time"):
             signal.signal(number, handler)
 
 
-def run(names, seed=0, *, seconds=None, cases=None, say=print):
+def run(names, seed=0, *, seconds=None, cases=None, say=partial(print, flush=True)):
     """Run campaigns for that long, or that many cases of each, and return their tallies."""
     tallies, began = [Tally(name) for name in names], time.perf_counter()
     say(f"seed {seed}: case k of every campaign has the seed {SEEDS_PER_RUN * seed} + k")
