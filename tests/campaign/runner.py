@@ -69,8 +69,9 @@ def within(seconds, law="time"):
             signal.signal(number, handler)
 
 
-def run(names, seed=0, *, seconds=None, cases=None, say=partial(print, flush=True)):
+def run(names, seed=0, *, seconds=None, cases=None, say=None):
     """Run campaigns for that long, or that many cases of each, and return their tallies."""
+    say = say or partial(print, flush=True)
     tallies, began = [Tally(name) for name in names], time.perf_counter()
     say(f"seed {seed}: case k of every campaign has the seed {SEEDS_PER_RUN * seed} + k")
     while seconds is None or time.perf_counter() - began < seconds:

@@ -29,7 +29,7 @@ from laconism.kernels import RBF, FunctionKernel, Matern, Polynomial
 from laconism.likelihoods import Gaussian as GaussianLikelihood
 from laconism.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, StudentT
 from laconism.solvers import EM, Newton
-from laconism.solvers.proximal import lasso_quadratic
+from laconism.solvers.proximal import Proximal, lasso_quadratic
 
 KINDS = [SparseBayesClassifier, SparseBayesRegressor]
 PRIORS = ["jeffreys", "laplace", "gaussian", "student_t", GeneralizedGaussian(q=0.5, scale=1.0)]
@@ -1222,6 +1222,16 @@ def test_a_kernel_that_is_the_same_for_all_rows():
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         assert np.isfinite(SparseBayesRegressorCV(kernel="matern").fit(X, y + 100).predict(X)).all()
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e10])
+def test_kernels_that_gain_nothing_do_not_wait_for_others(monkeypatch, offset):
+    """A step that changed nothing changes nothing again: it is not repeated up to ``max_iter``."""
+    steps, step = [], Proximal.step
+    monkeypatch.setattr(Proximal, "step", lambda *args: steps.append(1) or step(*args))
+    X = offset + np.random.default_rng(0).normal(size=(18, 2))
+    SparseBayesClassifierCV(kernel="linear", shapes=(0.5, 1.0), cv=3).fit(X, X[:, 0] > offset)
+    assert len(steps) < 100
 
 
 def test_a_weight_without_curvature_stays():

@@ -92,9 +92,12 @@ class Proximal(Component):
             if not problem.near_duplicates and _expected_gains(problem, new).sum() <= enough:
                 return f"converged: no columns promise more than {tol:g} nats per observation"
             still = objective_converged(problem, old, new, tol)
-            # Of kernels that are all similar a few join at a time, and the first may gain nothing.
+            # Of kernels that are all similar a few join at a time, and the first may gain nothing. The
+            # next ones join only if something has changed.
+            moved = old.objective != new.objective or not np.array_equal(old.w, new.w)
             waits = (
                 still
+                and moved
                 and problem.near_duplicates
                 and _expected_gains(problem, new).max(initial=0.0) > enough
             )
