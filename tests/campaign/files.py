@@ -75,12 +75,10 @@ def loaded(path, name):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     began = time.perf_counter()
     model = None
-    with warnings.catch_warnings(), within(LONGEST_LOAD_SECONDS):
+    with warnings.catch_warnings(), within(LONGEST_LOAD_SECONDS, f"time of loading ({name})"):
         warnings.simplefilter("ignore")
         try:
             model = laconism.load(path)
-        except Failed:
-            raise Failed("time", f"loading a file ({name}) takes too long", name) from None
         except Exception as error:
             require_sentence(error)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before
@@ -245,7 +243,7 @@ def bombs():
     part = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "__id__": 10**6}
     part["content"] = []
     for k in range(1, 26):
-        again = {**part, "__loader__": "CachedNode"}
+        again = {**part, "__loader__": "CachedNode", "content": None}
         part = {**part, "__id__": 10**6 + k, "content": [part, again]}
     schema["content"]["content"]["callbacks"] = part
     changes = [
