@@ -8,7 +8,7 @@ WORKERS ?= 2
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo check test bench docs reproduce walk lint format clean help
+.PHONY: demo check test bench docs reproduce walk campaign lint format clean help
 
 help:  ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -34,6 +34,9 @@ test: lint  ## lint, all tests and doctests, the site and its tests: ten minutes
 
 walk:  ## do what the README says in a fresh clone, and say how long it took
 	$(PYTHON) tests/walk_readme.py
+
+campaign: $(VENV)/.ready  ## try to break it: drawn fits, files, kills, tables, graphs (MINUTES=30 SEED=0)
+	$(ONE_THREAD) PYTHONPATH=tests $(BIN)/python -m campaign --minutes $(or $(MINUTES),30) --seed $(or $(SEED),0)
 
 lint: $(VENV)/.ready  ## ruff and mypy --strict
 	$(BIN)/ruff check --no-cache .  # the cache does not see that a module moved

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -48,7 +49,8 @@ def is_number(value: object) -> bool:
     return (
         isinstance(value, int | float | np.integer | np.floating)
         and not isinstance(value, bool | np.bool_)
-        and bool(np.isfinite(value))
+        # Numpy does not know integers of more than 64 bits.
+        and (abs(value) <= sys.float_info.max if isinstance(value, int) else bool(np.isfinite(value)))
     )
 
 

@@ -29,6 +29,12 @@ def check_largest(
         )
 
 
+def in_double(values: Any, what: str) -> Any:
+    """Return values whose squares overflow in single precision in double, or raise as above."""
+    check_largest(values, what)
+    return values.astype(np.float64, copy=False)
+
+
 def squares_safely(values: Any) -> bool:
     """Whether a quick pass shows that these values are finite and can be squared safely.
 

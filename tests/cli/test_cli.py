@@ -397,6 +397,7 @@ def write_mistakes(folder):
     (folder / "lines.csv").write_text('{"a": 1, "y": 0}\n{"a": 2, "y": 1}\n')
     (folder / "page.csv").write_text("\n<!DOCTYPE html>\n<p>Not, found</p>\n")
     (folder / "odd.csv").write_bytes(files["good.csv"].encode("utf-16")[:-1])
+    (folder / "no_code.csv").write_bytes(files["good.csv"].encode() + b"\x90,1,0\n")
     (folder / "cut.csv.xz").write_bytes(b"\xfd7zXZ\0 and so on")
     # As R writes it, with a name in front of every row and none for those names.
     (folder / "row_names.csv").write_text(files["good.csv"].replace("\n", "\nr1,").removesuffix("r1,"))
@@ -469,6 +470,7 @@ MISTAKES = [
     ("fit lines.csv -t y", "lines.csv is JSON, not a table"),
     ("fit page.csv -t y", "page.csv is a web page, not a table"),
     ("fit odd.csv -t y", "odd.csv is damaged: it is not all UTF-16."),
+    ("fit no_code.csv -t y", "no_code.csv is neither UTF-8 nor Windows-1252: save it as UTF-8."),
     ("fit row_names.csv -t y", "there are 3 names, but rows with more fields"),
     ("fit good.csv -t y --out good.csv", "--out good.csv would overwrite good.csv"),
     ("report good.csv -t y --out ./good.csv", "would overwrite good.csv"),

@@ -29,6 +29,7 @@ from laconism.kernels import RBF, FunctionKernel, Matern, Polynomial
 from laconism.likelihoods import Gaussian as GaussianLikelihood
 from laconism.priors import Gaussian, GeneralizedGaussian, Jeffreys, Laplace, StudentT
 from laconism.solvers import EM, Newton
+from laconism.solvers.proximal import Proximal, lasso_quadratic
 
 KINDS = [SparseBayesClassifier, SparseBayesRegressor]
 PRIORS = ["jeffreys", "laplace", "gaussian", "student_t", GeneralizedGaussian(q=0.5, scale=1.0)]
@@ -159,6 +160,12 @@ def test_not_finite_in_X(kind, value, kernel):
     check_refused(kind(kernel=kernel), X, y, "NaN|infinity")
 
 
+@both
+@pytest.mark.parametrize("name", ["tol", "max_iter", "max_rank"])
+def test_an_integer_beyond_all_floats(kind, name):
+    check_refused(kind(**{name: 10**400}), *data(kind), name)
+
+
 @pytest.mark.parametrize("made_of", [np.asarray, csr_array, pd.DataFrame])
 @pytest.mark.parametrize(
     "name", [name for name in laconism.__all__ if name.endswith(("Classifier", "Regressor", "CV"))]
@@ -173,6 +180,31 @@ def test_infinity_in_single_precision(name, made_of):
         warnings.simplefilter("error")
         with pytest.raises((TypeError, ValueError), match=r"infinity|[Ss]parse"):
             model.fit(made_of(X), y)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "GridRVMClassifier",
+        "JCFOClassifierCV",
+        "LaconicRegressor",
+        "RVMRegressor",
+        "SparseBayesClassifier",
+    ],
+)
+def test_the_largest_numbers_of_single_precision(name):
+    """Their differences and squares overflow in single precision, so double computes with them."""
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = X[:, 0] > 0 if "Classifier" in name else X[:, 0]
+    large = (3.3e38 * np.clip(X, -1, 1)).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        single = getattr(laconism, name)().fit(large, y)
+        double = getattr(laconism, name)().fit(large.astype(float), y)
+        for rows in (large, X.astype(np.float32)):
+            assert np.isfinite(single.predict(rows)).all()
+            np.testing.assert_array_equal(single.predict(rows), double.predict(rows.astype(float)))
 
 
 @both
@@ -1169,3 +1201,44 @@ def test_a_regression_that_passes_through_the_data_says_so():
     assert "error bars" not in str(SparseBayesRegressor().fit(X, y).status_)
     few = SparseBayesRegressor(kernel="rbf").fit(X[:, :1], y)
     assert "error bars" not in str(few.status_)
+
+
+# ---- what has no curvature ------------------------------------------------------------------------
+
+
+def test_a_kernel_that_is_constant_but_for_rounding():
+    """Its curvature underflows where its slope does not: there is no step along it."""
+    ties = np.round(np.random.default_rng(0).normal(size=(60, 1)), 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SparseBayesClassifierCV(cv=3, kernel="linear").fit(1 + 1e-13 * ties, ties[:, 0] > 0.3)
+        assert np.isfinite(model.predict_proba(1 + 1e-13 * ties)).all()
+
+
+def test_a_kernel_that_is_the_same_for_all_rows():
+    rng = np.random.default_rng(0)
+    X, y = 1e-200 * rng.normal(size=(40, 2)), rng.normal(size=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert np.isfinite(SparseBayesRegressorCV(kernel="matern").fit(X, y + 100).predict(X)).all()
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e10])
+def test_kernels_that_gain_nothing_do_not_wait_for_others(monkeypatch, offset):
+    """A step that changed nothing changes nothing again: it is not repeated up to ``max_iter``."""
+    steps, step = [], Proximal.step
+    monkeypatch.setattr(Proximal, "step", lambda *args: steps.append(1) or step(*args))
+    X = offset + np.random.default_rng(0).normal(size=(18, 2))
+    SparseBayesClassifierCV(kernel="linear", shapes=(0.5, 1.0), cv=3).fit(X, X[:, 0] > offset)
+    assert len(steps) < 100
+
+
+def test_a_weight_without_curvature_stays():
+    H, c, rate = np.diag([2.0, 0.0]), np.array([5.0, 9.0]), np.ones(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(lasso_quadratic(H, c, rate, np.zeros(2)), [2.0, 0.0], rtol=1e-9)
+        np.testing.assert_allclose(
+            lasso_quadratic(H, c, rate, np.array([0.0, 0.3])), [2.0, 0.3], rtol=1e-9
+        )

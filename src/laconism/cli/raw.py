@@ -97,6 +97,8 @@ def encoding_of(raw: bytes, name: str, terminal: Terminal) -> str:
     except UnicodeDecodeError:
         if not encoding.startswith("utf-8"):
             raise UserError(f"{name} is damaged: it is not all {encoding.upper()}.") from None
+        if any(byte in raw for byte in b"\x81\x8d\x8f\x90\x9d"):  # that encoding has no such characters
+            raise UserError(f"{name} is neither UTF-8 nor Windows-1252: save it as UTF-8.") from None
         terminal.note(f"{name} is not UTF-8; it was read as Windows-1252.")
         return "cp1252"
     return encoding

@@ -30,7 +30,8 @@ def signal_to_noise(problem: Problem) -> tuple[Array, Array, Array]:
     values, vectors = symmetric_eigen(T @ T.T)
     values, projected = np.maximum(values, 0.0), (vectors.T @ t) ** 2
     rest = max(float(weight @ (target - level) ** 2 - projected.sum()), 0.0)
-    ratios = _RATIOS / max(float(values.max(initial=0.0)), np.finfo(float).tiny)
+    largest = max(float(values.max(initial=0.0)), np.finfo(float).tiny * _RATIOS[-1])  # if all are zero
+    ratios = _RATIOS / largest
     shrink = 1 + np.outer(ratios, values)
     missed = np.maximum((projected / shrink).sum(axis=1) + rest, np.finfo(float).tiny)
     n = max(total - problem.intercept, 0.5 * total)  # less one for a free intercept

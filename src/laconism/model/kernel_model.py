@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .._component import is_count, is_jobs, is_name, is_positive, is_switch, resolve
 from .._protocols import Array, Basis
-from ..magnitude import check_largest, squares_safely
+from ..magnitude import in_double, squares_safely
 from .bases import kernel_basis
 from .callbacks import CallbackSupportMixin, with_callbacks
 from .effects import additive_latents
@@ -113,8 +113,9 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
         X = entries_once(X)
         self._check_settings(X)
         if not squares_safely(X):
-            assert_all_finite(X, input_name="X", estimator_name=type(self).__name__)
-            check_largest(X, "features")
+            with np.errstate(invalid="ignore"):  # its sum may overflow in both directions
+                assert_all_finite(X, input_name="X", estimator_name=type(self).__name__)
+            X = in_double(X, "features")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
         check_weight(weight, "sample_weight")
         class_weight = getattr(self, "class_weight", None)

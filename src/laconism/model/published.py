@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._component import is_name
 from .._protocols import Array, Basis, Index
 from ..linalg import as_dense, row_blocks
-from ..magnitude import check_largest
+from ..magnitude import check_largest, in_double, squares_safely
 from ..solvers import Status
 from .bases import input_support, without_constant
 from .far_variance import FarVariance
@@ -135,7 +135,8 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         with naming_columns(X):
             X = validate_data(self, X, **ROWS, reset=False)
         X = entries_once(X)
-        check_largest(X, "features")
+        if not squares_safely(X):
+            X = in_double(X, "features")
         return self._latents_at(X, far=far)
 
     def _latents_at(self, X: Any, *, far: bool = True) -> tuple[Array, Array]:

@@ -38,7 +38,8 @@ def naming_columns(X: Any, y: Any = None, numeric: bool = False) -> Iterator[Non
     """Raise an error that names the invalid column or target, if the check inside does not."""
     _check_quantities(X)
     try:
-        yield
+        with np.errstate(invalid="ignore"):  # a sum of finite numbers may overflow in both directions
+            yield
     except (TypeError, ValueError) as error:
         sentence = _about_columns(X) or about_targets(y, numeric)
         if sentence is None:

@@ -92,9 +92,12 @@ class Proximal(Component):
             if not problem.near_duplicates and _expected_gains(problem, new).sum() <= enough:
                 return f"converged: no columns promise more than {tol:g} nats per observation"
             still = objective_converged(problem, old, new, tol)
-            # Of kernels that are all similar a few join at a time, and the first may gain nothing.
+            # Of kernels that are all similar a few join at a time, and the first may gain nothing. The
+            # next ones join only if something has changed.
+            moved = old.objective != new.objective or not np.array_equal(old.w, new.w)
             waits = (
                 still
+                and moved
                 and problem.near_duplicates
                 and _expected_gains(problem, new).max(initial=0.0) > enough
             )
@@ -173,22 +176,25 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
     return _newton_lasso(problem, replace(state, metric=None), tol) if reused else state
 
 
-def lasso_quadratic(H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-10) -> Array:
+def lasso_quadratic(
+    H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-10, reach: float = 1e150
+) -> Array:
     r"""Return the minimiser of :math:`\tfrac12 w^T H w - c^T w + \sum_j \mathrm{rate}_j |w_j|`.
 
     An active-set method: within an orthant the minimiser is one linear solve, on the way to which the
     first weight that reaches zero stays there. Slopes within ``tol`` of the rate, or within rounding of
-    it, count as equal to it.
+    it, count as equal to it. A weight whose minimum is farther than ``reach``, for lack of curvature,
+    stays where it is.
     """
     w, length = w.copy(), np.sqrt(np.maximum(np.diag(H), 0.0))
-    eps, lost = np.finfo(float).eps, False
+    curved, eps, lost = reach * H.diagonal() > np.abs(c), np.finfo(float).eps, False
     for _ in range(10 * (w.size + 1)):
         slope, on = c - H @ w, w != 0
         terms = np.abs(c) + length * (length @ np.abs(w))  # |H_jk| <= length_j length_k
         slack = tol * rate + eps * terms
         sign = np.sign(np.where(on, w, slope))
         steep = slope - rate * sign
-        free = (on | (steep * sign > slack)).nonzero()[0]
+        free = (curved & (on | (steep * sign > slack))).nonzero()[0]
         if (np.abs(steep[free]) <= slack[free]).all():
             break
         free, d = _direction(H, free, sign, steep, w)
