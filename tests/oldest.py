@@ -5,6 +5,7 @@ Those of the package, of its extras and of its tests: ``make test OLDEST=1`` ins
 
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
@@ -12,11 +13,11 @@ BOUND = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?>=([0-9.]+)")
 
 
 def lower_bounds(pyproject):
-    """Return the lowest version allowed for each distribution, by name; equal in every list that names it."""
+    """Return the lowest version allowed for each distribution, the same in every list that names it."""
     project = pyproject["project"]
     lists = [project["dependencies"], *project["optional-dependencies"].values()]
     bounds = {}
-    for requirement in [*sum(lists, []), *pyproject["dependency-groups"]["test"]]:
+    for requirement in chain(*lists, pyproject["dependency-groups"]["test"]):
         if requirement.startswith(f"{project['name']}["):
             continue  # an extra that names another
         name, version = BOUND.fullmatch(requirement).groups()
