@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -97,6 +98,29 @@ def test_the_oldest_dependencies_are_those_of_pyproject(pyproject):
     lists = [project["dependencies"], *project["optional-dependencies"].values()]
     for requirements in [*lists, pyproject["dependency-groups"]["test"]]:
         assert lower_bounds(requirements).items() <= pinned.items()
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="There is no make.")
+def test_other_versions_get_environments_of_their_own():
+    if not (ROOT / "Makefile").exists():
+        pytest.skip("This copy of the sources has no Makefile.")
+
+    def commands(*settings):
+        asked = ["make", "--always-make", "--dry-run", "test", *settings]
+        return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    usual, newest, oldest = (
+        commands("PYTHON=python3"),
+        commands("PYTHON=/opt/python3.14"),
+        commands("OLDEST=1", "PYTHON=python3"),
+    )
+    assert ".venv/bin/ruff" in usual
+    assert "/opt/python3.14 -m venv .venv-python3.14\n" in newest
+    assert ".venv-oldest/bin/python tests/oldest.py > .venv-oldest/oldest.txt" in oldest
+    assert "--group test --constraint .venv-oldest/oldest.txt" in oldest
+    assert "ruff" not in oldest  # linters and stubs follow the newest packages
+    for settings in (newest, oldest):
+        assert ".venv/" not in settings
 
 
 @pytest.mark.skipif(not (ROOT / "conda").exists(), reason="This copy of the sources has no recipe.")
