@@ -33,11 +33,13 @@ $(VENV)/.demo: pyproject.toml
 demo: $(VENV)/.demo  ## fit the estimators on real data beside scikit-learn's; a table and a picture
 	$(BIN)/python examples/demo.py
 
-check: lint  ## lint and the fast tests, for the inner loop: two minutes
+# Type stubs and the tools of the site follow the newest packages: the oldest are for the tests.
+LINT := $(if $(OLDEST),$(VENV)/.ready,lint)
+
+check: $(LINT)  ## lint and the fast tests, for the inner loop: two minutes
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow" tests
 
-# Type stubs and the tools of the site follow the newest packages: the oldest are for the tests.
-test: $(if $(OLDEST),$(VENV)/.ready,lint)  ## lint, all tests and doctests, the site and its tests: ten minutes
+test: $(LINT)  ## lint, all tests and doctests, the site and its tests: ten minutes
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 walk:  ## do what the README says in a fresh clone, and say how long it took
