@@ -1,7 +1,8 @@
 # Two commands do everything on a machine with only Python and make: `make demo` and `make test`.
-# Every target builds the environment it needs in .venv by itself.
+# Every target builds the environment it needs by itself: .venv, and beside it one for another interpreter
+# (make test PYTHON=python3.14) and one with the lower bounds of pyproject.toml (make test OLDEST=1).
 PYTHON ?= python3
-VENV := .venv
+VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(notdir $(PYTHON)))$(if $(OLDEST),-oldest)
 BIN := $(VENV)/bin
 WORKERS ?= 2
 # One BLAS thread each: the workers share the cores.
@@ -15,7 +16,13 @@ help:  ## say what there is
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --editable ".[dev,docs]"
+	$(PIP) "pip>=25.1"  # the first that knows dependency groups
+ifdef OLDEST
+	$(BIN)/python tests/oldest.py > $(VENV)/oldest.txt
+	$(PIP) --editable . --group test --constraint $(VENV)/oldest.txt
+else
+	$(PIP) --editable . --group dev --group docs
+endif
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml
@@ -26,10 +33,13 @@ $(VENV)/.demo: pyproject.toml
 demo: $(VENV)/.demo  ## fit the estimators on real data beside scikit-learn's; a table and a picture
 	$(BIN)/python examples/demo.py
 
-check: lint  ## lint and the fast tests, for the inner loop: two minutes
+# Type stubs and the tools of the site follow the newest packages: the oldest are for the tests.
+LINT := $(if $(OLDEST),$(VENV)/.ready,lint)
+
+check: $(LINT)  ## lint and the fast tests, for the inner loop: two minutes
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow" tests
 
-test: lint  ## lint, all tests and doctests, the site and its tests: ten minutes
+test: $(LINT)  ## lint, all tests and doctests, the site and its tests: ten minutes
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 walk:  ## do what the README says in a fresh clone, and say how long it took
@@ -49,13 +59,13 @@ format: $(VENV)/.ready  ## let ruff lay out the code
 
 clean:  ## remove everything that was built
 	rm -rf docs/api docs/drawn docs/gallery
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 bench: $(VENV)/.bench  ## speed against peers, as ratios (QUICK=1: small)
 	$(BIN)/python -m benchmarks all $(if $(QUICK),--quick)
 
 $(VENV)/.bench: $(VENV)/.ready
-	$(PIP) --editable ".[bench]"
+	$(PIP) --editable . --group bench
 	@touch $@
 
 docs: $(VENV)/.ready  ## the site, warnings are errors, and its tests: build/docs/index.html

@@ -253,7 +253,7 @@ def rival(name):
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise Skip(f'{name} is not installed: pip install "laconism[bench]".') from None
+        raise Skip(f"{name} is not installed: pip install --group bench.") from None
 
 
 def data_file(name):

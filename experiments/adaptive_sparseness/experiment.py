@@ -104,7 +104,7 @@ def best_subset(X, y):
     try:
         from abess import LinearRegression as Subset
     except ImportError:
-        raise Skip('abess is not installed: pip install "laconism[bench]".') from None
+        raise Skip("abess is not installed: pip install --group bench.") from None
     return Subset(support_size=range(X.shape[1] + 1), cv=5, fit_intercept=False).fit(X, y)
 
 

@@ -193,7 +193,8 @@ def test_round_trip_in_a_fresh_process_is_exact(folder, fitted):
     # and with the library itself
     model = laconism.load(folder / "people.skops")
     raw = people(90).astype({"smoker": float})
-    np.testing.assert_array_equal(model.predict_proba(raw), found.iloc[:, 1:])
+    exact = pd.read_csv(io.StringIO(text), dtype=str).iloc[:, 1:].astype(float)  # with any pandas
+    np.testing.assert_array_equal(model.predict_proba(raw), exact)
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """The command line with ``--engine dask``: many files, two worker processes."""
 
 import contextlib
+import csv
 import io
 import json
 import os
@@ -189,7 +190,8 @@ def test_predictions_are_those_of_the_local_engine(fitted, on_dask, folder):
     assert "wrote 900 rows to folder" in err
     assert len(list((folder / "folder").iterdir())) == 3
     written = pd.read_parquet(folder / "folder" / "part.000001.parquet")
-    np.testing.assert_array_equal(written, pd.read_csv(io.StringIO(local)))
+    rows = [*csv.reader(io.StringIO(local))][1:]  # older pandas reads the last digit differently
+    assert written.to_numpy().tolist() == [[label, *map(float, numbers)] for label, *numbers in rows]
     strange = people(300, 1).assign(town="Paris").drop(columns="name")
     strange.to_parquet(folder / "strange.parquet")
     out, _ = on_dask("predict", "tall.skops", "strange.parquet", "-o", "all.csv", "--json")

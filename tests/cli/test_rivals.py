@@ -76,7 +76,7 @@ def test_deviations_are_those_of_rows_left_out():
     left_out = np.empty(60)
     for train, test in KFold(5, shuffle=True, random_state=7).split(X):
         A, B = (np.column_stack([np.ones(len(part)), X[part]]) for part in (train, test))
-        left_out[test] = y[test] - B @ np.linalg.lstsq(A, y[train])[0]
+        left_out[test] = y[test] - B @ np.linalg.lstsq(A, y[train], rcond=None)[0]
     np.testing.assert_allclose(model.predict_dist(X)[1], np.sqrt(np.mean(left_out**2)))
     forest = Forest(RandomForestRegressor(200, oob_score=True, random_state=0)).fit(X, y)
     assert forest.std_ > 1.5 * np.sqrt(np.mean((y - forest.predict(X)) ** 2))

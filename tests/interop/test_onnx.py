@@ -578,7 +578,8 @@ def test_probabilities_near_zero_keep_their_digits(likelihood):
             for p in model.posteriors_
         ]
         said, exact = run(laconism.to_onnx(model), far)["probabilities"], model.predict_proba(far)
-        np.testing.assert_allclose(said, exact, rtol=1e-9)
+        # numbers below the smallest normal one are zero or not: runtimes differ
+        np.testing.assert_allclose(said, exact, rtol=1e-9, atol=np.finfo(float).tiny)
     assert exact.min() < 1e-20
 
 

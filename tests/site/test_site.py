@@ -38,7 +38,7 @@ def extensions():
     """The site's own extensions, importable while they are tested."""
     if not DOCS.exists():
         pytest.skip("The site is not part of this copy of the sources.")
-    pytest.importorskip("sphinx", reason='The site needs sphinx: pip install "laconism[docs]".')
+    pytest.importorskip("sphinx", reason="The site needs sphinx: pip install --group docs.")
     places = [str(DOCS / "_ext"), str(ROOT)]
     sys.path[:0] = places
     yield

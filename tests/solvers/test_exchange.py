@@ -52,7 +52,7 @@ def best_quadratic(problem, state, columns):
     if problem.intercept:
         A = np.column_stack([A, np.ones(len(r))])
     root = np.sqrt(r)
-    rest = root * z - root[:, None] * A @ np.linalg.lstsq(root[:, None] * A, root * z)[0]
+    rest = root * z - root[:, None] * A @ np.linalg.lstsq(root[:, None] * A, root * z, rcond=None)[0]
     return -rest @ rest / 2
 
 

@@ -64,7 +64,7 @@ def test_what_was_chosen_is_estimated_under_one_gaussian_of_the_most_evident_wid
     Phi = Phi / np.linalg.norm(Phi, axis=0)
     n, k = Phi.shape
     t = y - y.mean()
-    noise = np.sum((t - Phi @ np.linalg.lstsq(Phi, t)[0]) ** 2) / (n - k - 1)
+    noise = np.sum((t - Phi @ np.linalg.lstsq(Phi, t, rcond=None)[0]) ** 2) / (n - k - 1)
 
     def evidence(variance):
         covariance = noise * np.eye(n) + variance * Phi @ Phi.T
@@ -73,7 +73,7 @@ def test_what_was_chosen_is_estimated_under_one_gaussian_of_the_most_evident_wid
     widths = np.logspace(0, 5, 2001) * noise
     best = widths[np.argmax([evidence(width) for width in widths])]
     weights = np.linalg.solve(Phi.T @ Phi + noise / best * np.eye(k), Phi.T @ t)
-    shrunk = np.linalg.lstsq(Phi, t)[0] - weights
+    shrunk = np.linalg.lstsq(Phi, t, rcond=None)[0] - weights
     np.testing.assert_allclose(model.predict(X) - y.mean(), Phi @ weights, atol=0.02 * abs(shrunk).max())
 
 

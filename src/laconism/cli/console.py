@@ -72,14 +72,16 @@ class Terminal:
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Callable[..., None]]:
         """Show a progress bar on a terminal; the block gets a function ``step(text, advance=1)``."""
+        console = self.err
+        if self.silent or not console.is_terminal:
+            yield lambda *_, **__: None
+            return
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
         from rich.progress import TimeElapsedColumn as Elapsed
 
-        console = self.err
         counted = BarColumn(bar_width=20), MofNCompleteColumn()
         columns = SpinnerColumn(), TextColumn("{task.description}"), *counted, Elapsed()
-        disable = self.silent or not console.is_terminal
-        with Progress(*columns, console=console, transient=True, disable=disable) as bar:
+        with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task(what, total=total)
 
             def step(text: str = "", advance: int = 1) -> None:

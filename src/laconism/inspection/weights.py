@@ -162,7 +162,7 @@ class ImageRelevanceDisplay(Display):
     def from_estimator(
         cls,
         estimator: Any,
-        shape: tuple[int, int],
+        shape: tuple[int, ...],
         *,
         image: Any = None,
         output: int = 0,

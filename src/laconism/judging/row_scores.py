@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 from .._protocols import Array
 
@@ -64,5 +65,10 @@ class ScorerAdapter:
         self.scorer = scorer
 
     def __call__(self, model: Any, X: Any, y: Any, weight: Array) -> RowScores:
-        """Return the score as that of one row: folds count alike, as in ``GridSearchCV``."""
-        return RowScores(np.array([[float(self.scorer(model, X, y))]]), np.ones(1))
+        """Return the score as that of one row: folds count alike, as in ``GridSearchCV``.
+
+        A scorer that requests ``sample_weight`` gets the weights of the rows.
+        """
+        asked = get_routing_for_object(self.scorer).consumes("score", {"sample_weight"})
+        score = self.scorer(model, X, y, **dict.fromkeys(asked, weight))
+        return RowScores(np.array([[float(score)]]), np.ones(1))

@@ -100,7 +100,7 @@ class Additive(Kernel):
         if self.mean is not None:
             allowed = bool(np.isfinite(self.mean).all()) and _all_finite(self.deviation, positive=True)
             require(allowed, self, "mean must be finite and deviation positive", self.deviation)
-        categories = {} if self.categories is None else self.categories
+        categories: Any = {} if self.categories is None else self.categories
         require(
             isinstance(categories, Mapping) and all(_is_category(*each) for each in categories.items()),
             self,

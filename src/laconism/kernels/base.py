@@ -58,10 +58,10 @@ class Kernel(Component, ABC):
         for n rows ``X``, m centres ``C``, p scales ``theta``, not negative, and n x m weights ``W``.
         """
 
-    def __add__(self, other: Kernel) -> Sum:
+    def __add__(self, other: object) -> Sum:
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
-    def __mul__(self, other: Kernel) -> Product:
+    def __mul__(self, other: object) -> Product:
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
 
 

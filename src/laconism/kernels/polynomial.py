@@ -39,7 +39,7 @@ class Polynomial(DotProduct):
 
     def check(self) -> None:
         """Raise ``ValueError`` unless the three parameters give a positive kernel."""
-        whole = isinstance(self.degree, int | np.integer) and is_positive(self.degree)
+        whole = isinstance(self.degree, int | np.integer) and is_positive(self.degree)  # type: ignore[redundant-expr]
         require(whole, self, "degree must be a positive integer", self.degree)
         require(is_positive(self.gamma), self, "gamma must be a positive number", self.gamma)
         allowed = is_number(self.coef0) and self.coef0 >= 0

@@ -56,11 +56,11 @@ class Gaussian(Noise):
         """Return the likelihood with the noise variance at its maximum."""
         if not self.estimate:
             return self
-        total = weight.sum()
-        spread = weight @ (y - weight @ y / total) ** 2 / total
+        total = float(weight.sum())
+        spread = float(weight @ (y - weight @ y / total) ** 2 / total)
         size = float(np.abs(y).max(initial=0.0))
         least = least_noise(spread, size, self.floor, 2 * n_columns >= total)
-        seen = weight @ (y - f) ** 2 / total
+        seen = float(weight @ (y - f) ** 2 / total)
         noise = max(min(seen + v, MAX_NOISE_PER_RESIDUAL * max(seen, spread)), least)
         return type(self)(noise=float(noise), estimate=True, floor=self.floor)
 

@@ -72,7 +72,7 @@ class CVSearch(BaseEstimator):  # type: ignore[misc]
         y : array-like of shape (n_samples,)
             Labels of a classifier, targets of a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, in the fits and in the default score.
+            Weights of the rows, in the fits, in the default score and in a scorer that requests them.
         groups : array-like of shape (n_samples,), default=None
             Groups of rows that are never split between training and test rows, such as all rows of one
             patient. With ``cv`` a number or None the folds are made of whole groups; a splitter of

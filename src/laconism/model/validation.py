@@ -48,13 +48,14 @@ def naming_columns(X: Any, y: Any = None, numeric: bool = False) -> Iterator[Non
 
 
 def _check_quantities(X: Any) -> None:
-    """Raise if numpy would convert entries that are no numbers: times, and masked entries."""
+    """Raise if numpy would convert entries that are no numbers, or scikit-learn may confuse columns."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):  # pandas may have a column `_mask`
         raise ValueError(
             "X has masked entries, which would be read as if they were not; fill them in first, for "
             "example by X.filled(numpy.nan) and SimpleImputer."
         )
-    if len(_names(X)) and any(map(_is_time, X.dtypes)):
+    names = _names(X)
+    if len(names) and (len(set(names)) < len(names) or any(map(_is_time, X.dtypes))):
         raise ValueError(_about_columns(X))
     if _is_time(getattr(X, "dtype", None)):
         raise ValueError(f"X holds times ({X.dtype}); turn them into numbers first, {_SINCE}.")

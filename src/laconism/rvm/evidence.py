@@ -38,7 +38,7 @@ class _EvidenceSolver(Component):
 
     def done(self, problem: Problem, old: EvidenceState, new: EvidenceState, tol: float) -> str | None:
         """Return a sentence if no column outside the model would raise the evidence enough."""
-        least = max(tol * problem.weight.sum(), COMPARISON_NATS)
+        least = max(tol * float(problem.weight.sum()), COMPARISON_NATS)
         if old.refining and new.objective - old.objective <= least:
             return f"converged: no column would raise the log evidence by more than {least:.2g} nats"
         return None
@@ -123,7 +123,7 @@ def best_of_both_directions(
     With more columns than observations the greatest evidence is that of a model without noise: there one
     direction is tried, unless it ended so.
     """
-    small = problem.design.shape[1] <= min(FEW_COLUMNS, problem.weight.sum())
+    small = problem.design.shape[1] <= min(FEW_COLUMNS, float(problem.weight.sum()))
     moves = not old.refining or new.objective - old.objective > COMPARISON_NATS
     if old.compared or moves or not (small or new.mode.noise_unidentified):
         return new

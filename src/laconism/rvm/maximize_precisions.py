@@ -79,7 +79,7 @@ def _ascend(curvature: Array, slope: Array, least: float = 1e-3) -> Array:
         return triangle.solve_transposed(triangle.solve(slope))
     values, vectors = symmetric_eigen(curvature)
     values = np.abs(values)  # an ascent also where the evidence is not concave
-    values = np.maximum(values, max(least * values.max(initial=0.0), 1e-12))
+    values = np.maximum(values, max(least * float(values.max(initial=0.0)), 1e-12))
     return np.asarray(vectors @ ((vectors.T @ slope) / values))
 
 

@@ -96,7 +96,7 @@ class Newton(Component):
         """Return whether features may be collinear, with rows enough to estimate all their weights."""
         p = problem.design.shape[1]
         room = 1 < p <= _MAX_COLUMNS_FULL_START
-        room = room and problem.weight.sum() >= _MIN_ROWS_PER_COLUMN_FULL_START * p
+        room = room and float(problem.weight.sum()) >= _MIN_ROWS_PER_COLUMN_FULL_START * p
         return room and problem.penalty_unbounded and not problem.kernels
 
     def step(self, problem: Problem, state: State) -> State:

@@ -61,7 +61,7 @@ def ridge_start(problem: Problem, damping: float) -> State:
     T, t, one, _ = problem.design.compress(problem.weight, target)
     centre, level = np.zeros(T.shape[1]), 0.0
     if problem.intercept:
-        total = problem.weight.sum()
+        total = float(problem.weight.sum())
         centre, level = (one @ T) / total, float(one @ t) / total
         T, t = T - np.outer(one, centre), t - level * one
     w = damped_least_squares(T, t, damping)

@@ -31,7 +31,7 @@ def has_wide_labels(problem: Problem, solver: Solver) -> bool:
     """Return whether labels have fewer rows than features, and the solver starts from a lasso."""
     labels = isinstance(problem.likelihood, Binary) and not problem.kernels
     lasso = getattr(solver, "checks_excluded", False)
-    return labels and lasso and problem.design.shape[1] > problem.weight.sum()
+    return labels and lasso and problem.design.shape[1] > float(problem.weight.sum())
 
 
 def more_evident(
