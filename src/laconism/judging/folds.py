@@ -102,7 +102,7 @@ def balanced_folds(X: Any, y: Array, n_folds: int) -> list[Index]:
     if np.unique(sets).size < 2 * n_folds:  # too few different rows
         sets = np.arange(y.size)
     count = np.bincount(sets)
-    keys = [np.bincount(sets, key) / count for key in (*row_keys(X), y)]
+    keys = [np.bincount(sets, key) / count for key in (*row_keys(X, y), y)]
     fold = np.empty(count.size, dtype=np.intp)
     fold[np.lexsort(keys)] = np.arange(count.size) % n_folds
     return [np.flatnonzero(fold[sets] == k) for k in range(min(n_folds, count.size))]

@@ -17,10 +17,12 @@ def canonical_order(X: Any, *targets: Array) -> Index:
     """Return the rows in an order that depends only on the set of rows and the set of columns.
 
     Rows are sorted by targets, then by their squared distance from the mean of the standardised
-    features, then by their projection on the direction in which that distance grows. Targets whose
-    sign is changed give the same order.
+    features, then by their projection on the direction in which that distance grows, then by those in
+    which the square of this projection and the targets grow. Targets whose sign is changed give the same
+    order.
     """
-    return np.lexsort((*row_keys(X), *map(_skewed_up, targets[::-1])))
+    up = [_skewed_up(target) for target in targets[::-1]]
+    return np.lexsort((*row_keys(X, *up), *up))
 
 
 def _skewed_up(target: Array) -> Array:
@@ -30,22 +32,28 @@ def _skewed_up(target: Array) -> Array:
     return -target if largest > 0 and ((centred / largest) ** 3).sum() < 0 else target
 
 
-def row_keys(X: Any) -> tuple[Array, Array]:
-    """Return the projection and the distance of each row that :func:`canonical_order` sorts by."""
+def row_keys(X: Any, *targets: Array) -> tuple[Array, ...]:
+    """Return the projections and the distance of each row that :func:`canonical_order` sorts by."""
     sparse: bool = issparse(X)
     centred = X if sparse else X - np.mean(X, axis=0, dtype=np.float64)
     square = centred.multiply(centred).tocsr() if sparse else centred**2
     mean = np.asarray(square.mean(axis=0)).ravel()
     unit = np.where(mean > 0, 1 / np.where(mean > 0, mean, 1.0), 0.0)
     distance = np.asarray(square @ unit)
-    projection = np.asarray(centred @ (unit * np.asarray(centred.T @ (distance - distance.mean()))))
-    return tuple(_rounded(key) for key in (projection, distance))  # type: ignore[return-value]
+
+    def along(key: Array) -> Array:
+        """Return the projection on the direction in which a key grows."""
+        return _in_units(np.asarray(centred @ (unit * np.asarray(centred.T @ (key - key.mean())))))
+
+    projection = along(distance)
+    last = [along(key) for key in (*targets, projection**2)]
+    return tuple(np.round(key, _KEY_DIGITS) for key in (*last, projection, _in_units(distance)))
 
 
-def _rounded(key: Array) -> Array:
-    """Return the key in units of its largest value, without the digits that are rounding."""
+def _in_units(key: Array) -> Array:
+    """Return the key in units of its largest value; the last digits are rounding."""
     largest = float(np.abs(key).max(initial=0.0))
-    return np.round(key / largest, _KEY_DIGITS) if largest > 0 else key
+    return key / largest if largest > 0 else key
 
 
 def evenly_spaced(order: Index, n_rows: int) -> Index:

@@ -35,6 +35,9 @@ def left_out_latents(model: Any, data: FitData, max_rows: int = 5_000) -> LeftOu
     both classes of every output remain.
     """
     rows = merge_duplicates(data.X, data.weight, data.targets)
+    order = np.argsort(rows.weight, kind="stable")  # where the folds do not tell rows apart
+    targets = [y[order] for y in rows.targets]
+    rows = Rows(rows.kept[order], rows.X[order], rows.weight[order], targets, rows.copies)
     if not 2 <= rows.weight.size <= max_rows:
         return None
     predicted = np.zeros(rows.weight.size, dtype=bool)

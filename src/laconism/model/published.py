@@ -38,6 +38,7 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     status_: Status
 
     _task: Labels | Values
+    _orders_rows = False  # whether a fit orders the rows itself
     _takes_grids = False  # whether a sample may be a table or tensor
     _sample_shape: tuple[int, ...] | None = None  # of the tables that it was fitted on
     _far_variance: FarVariance | None = None
@@ -73,8 +74,11 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         ``coef_shape`` is the shape of one output's weights in ``coef_``.
         """
         union = np.unique(np.concatenate([fit.active for fit in fits]))
+        union = union[self._given_order(basis.source[union])]
+        place = np.empty(basis.n_columns, dtype=np.intp)
+        place[union] = np.arange(union.size)
         self.basis_ = basis.keep(union)
-        self._columns = [np.searchsorted(union, fit.active) for fit in fits]
+        self._columns = [place[fit.active] for fit in fits]
         self.posteriors_ = [fit.posterior.shift(centre[fit.active]) for fit in fits]
         self.likelihoods_: list[Any] = [fit.likelihood for fit in fits]
         self._far_variance = None
@@ -84,6 +88,17 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         for stale in ("coef_", "dual_coef_", "relevance_vectors_"):  # of a fit with another kernel
             self.__dict__.pop(stale, None)
         self._publish_weights(basis, coef_shape)
+
+    def _given_order(self, source: Index) -> Index:
+        """Return columns of these sources in the order in which their rows were given.
+
+        Only where the fit has sorted the rows, and no row has several columns.
+        """
+        given = source
+        if not (self._on_features or self._precomputed or self._orders_rows):
+            given = np.where(source < 0, -1, self._rows[source])
+        distinct = np.unique(source).size == source.size
+        return np.argsort(given, kind="stable") if distinct else np.arange(source.size)
 
     def _publish_weights(self, basis: Basis, coef_shape: tuple[int, ...]) -> None:
         """Write scikit-learn's attributes: ``coef_`` on features, ``dual_coef_`` on rows."""
