@@ -46,6 +46,7 @@ VALUES = {
     "n_jobs": [None, 1],
     "one_standard_error": [True, False],
     "penalize_intercept": [True, False],
+    "calibrate": [True, False],
     "prior": [
         *("jeffreys", "laplace", "gaussian", "student_t", "generalized_gaussian", "laplace_mixture"),
         *(Laplace(rate=30.0), Gaussian(width=0.1), StudentT(a=0.5, b=0.1)),

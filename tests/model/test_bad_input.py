@@ -1169,7 +1169,8 @@ def test_a_count_may_be_written_as_a_float():
 def test_features_below_the_range_of_a_float_are_scaled_in_doubles(kind):
     X, y = data(SparseBayesClassifier)
     tiny = (X * 1e-40).astype(np.float32)
-    plain = kind().fit(X.astype(np.float32), y).predict_proba(X.astype(np.float32))
+    same = tiny.astype(float) * 1e40  # with the few digits that are left
+    plain = kind().fit(same, y).predict_proba(same)
     np.testing.assert_allclose(kind().fit(tiny, y).predict_proba(tiny), plain, atol=0.01)
 
 

@@ -90,7 +90,7 @@ def test_other_processes_say_the_same(serial):
 
 def test_workers_of_a_cluster_say_the_same(serial):
     distributed = pytest.importorskip("distributed", reason="clusters need dask")
-    quiet = {"processes": False, "dashboard_address": None, "n_workers": 2, "threads_per_worker": 2}
+    quiet = {"processes": False, "dashboard_address": ":0", "n_workers": 2, "threads_per_worker": 2}
     with distributed.LocalCluster(**quiet) as cluster, distributed.Client(cluster) as client:
         found = client.gather(client.map(answer, ["sparse", "rvm", "grid"]))
     assert found == [serial[name] for name in ("sparse", "rvm", "grid")]

@@ -76,7 +76,8 @@ class OwnKernelPart(NamedTuple):
             return cls.nothing()
         rows = every.source if isinstance(every, KernelBasis) else np.arange(every.n_columns)
         columns = np.flatnonzero(source >= 0)
-        which = np.searchsorted(every.source, source[columns])
+        order = np.argsort(every.source)
+        which = order[np.searchsorted(every.source, source[columns], sorter=order)]
         return cls(rows[which], columns, _own_part(as_dense(every.columns(X[rows])))[which])
 
 

@@ -36,6 +36,9 @@ def row_keys(X: Any, *targets: Array) -> tuple[Array, ...]:
     """Return the projections and the distance of each row that :func:`canonical_order` sorts by."""
     sparse: bool = issparse(X)
     centred = X if sparse else X - np.mean(X, axis=0, dtype=np.float64)
+    largest = np.asarray(abs(centred).max(axis=0).todense() if sparse else np.abs(centred).max(axis=0))
+    shrink = 1 / np.maximum(largest.ravel().astype(np.float64), np.finfo(float).tiny)
+    centred = centred.multiply(shrink).tocsr() if sparse else centred * shrink  # squares underflow
     square = centred.multiply(centred).tocsr() if sparse else centred**2
     mean = np.asarray(square.mean(axis=0)).ravel()
     unit = np.where(mean > 0, 1 / np.where(mean > 0, mean, 1.0), 0.0)

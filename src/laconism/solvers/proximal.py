@@ -154,9 +154,10 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
     w = lasso_quadratic(H, slope + H @ state.w, problem.kinks(), state.w, tol)
     dw = w - state.w
     db = level - float(metric.centre @ dw)
-    promised = slope @ dw - dw @ H @ dw / 2 + problem.penalty(state.w) - problem.penalty(w)
+    with np.errstate(over="ignore", invalid="ignore"):  # a curvature of rounding has no minimum
+        promised = slope @ dw - dw @ H @ dw / 2 + problem.penalty(state.w) - problem.penalty(w)
     promised += push * level / 2
-    if promised <= 1e-15 * abs(state.objective):  # lost in rounding
+    if not promised > 1e-15 * abs(state.objective):  # lost in rounding
         return state
 
     def at(step: float) -> State:
@@ -177,7 +178,7 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
 
 
 def lasso_quadratic(
-    H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-10, reach: float = 1e150
+    H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-10, reach: float = 1e100
 ) -> Array:
     r"""Return the minimiser of :math:`\tfrac12 w^T H w - c^T w + \sum_j \mathrm{rate}_j |w_j|`.
 
@@ -199,10 +200,11 @@ def lasso_quadratic(
             break
         free, d = _direction(H, free, sign, steep, w)
         # Of an ill-conditioned matrix the slopes may never vanish; one step beyond rounding is enough.
-        if steep[free] @ d <= eps * (terms @ np.abs(w)):
-            if lost:
-                break
-            lost = True
+        with np.errstate(over="ignore", invalid="ignore"):  # of huge weights everything is rounding
+            below = not steep[free] @ d > eps * (terms @ np.abs(w))
+        if below and lost:
+            break
+        lost |= below
         start = w[free]
         shrinking = (d * sign[free] < 0).nonzero()[0]  # none of them at zero: see _direction
         with np.errstate(over="ignore"):  # a step of nearly zero crosses zero at infinity
