@@ -207,11 +207,14 @@ def _shrink_gradient(smooth: _SmoothObjective, point: _NewtonPoint, d: Array) ->
     return point
 
 
-def _direction(point: _NewtonPoint) -> Array:
+def _direction(point: _NewtonPoint, largest: float = 1e100) -> Array:
     """Return Newton's step with absolute values of the Hessian's eigenvalues, so that it descends."""
     H = point.hessian
     assert H is not None
     unit = 1 / np.sqrt(np.maximum(np.abs(np.diag(H)), np.finfo(float).tiny))
-    values, vectors = symmetric_eigen(unit[:, None] * H * unit)
-    size = np.maximum(np.abs(values), np.finfo(float).eps * np.abs(values).max(initial=1.0))
-    return np.asarray(-unit * (vectors @ ((vectors.T @ (unit * point.gradient)) / size)))
+    with np.errstate(over="ignore"):  # beside a diagonal of zero any entry is large
+        scaled = np.clip(unit[:, None] * H * unit, -largest, largest)
+        values, vectors = symmetric_eigen(scaled)
+        size = np.maximum(np.abs(values), np.finfo(float).eps * np.abs(values).max(initial=1.0))
+        d = -unit * (vectors @ ((vectors.T @ (unit * point.gradient)) / size))
+    return np.asarray(np.clip(d, -largest, largest))

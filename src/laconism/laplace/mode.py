@@ -157,7 +157,8 @@ class _Point(NamedTuple):
     ) -> Self:
         """Return the point at these weights, whose latent is ``f``."""
         log_p, slope, curvature = likelihood.evaluate(problem.y, f)
-        value = float(problem.weight @ log_p) - 0.5 * float(alpha @ w**2)
+        scaled = np.sqrt(alpha) * w
+        value = float(problem.weight @ log_p) - 0.5 * float(scaled @ scaled)
         return cls(w, b, f, value, slope, curvature)
 
 

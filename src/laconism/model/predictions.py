@@ -89,7 +89,7 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable class of each row.
+        """Return the most probable class of each row, the first of those that are equally probable.
 
         Parameters
         ----------
@@ -99,9 +99,7 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,)
         """
-        t = self.decision_function(X)
-        index = (t > 0).astype(int) if self.classes_.size == 2 else t.argmax(axis=1)
-        return np.asarray(self.classes_[index])
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
 
 class GaussianPredictions(RegressorMixin):  # type: ignore[misc]

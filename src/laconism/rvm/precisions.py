@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from math import prod
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.special import digamma, gammaln
@@ -30,6 +30,12 @@ def _spread(values: Modes) -> list[Array]:
 def over_slices(grid: Array, mode: int) -> Array:
     """Return the sum over everything but this mode."""
     return np.asarray(grid.sum(axis=tuple(k for k in range(grid.ndim) if k != mode)))
+
+
+def _rates(shape: Any, mean: Any, largest: float = 1e300) -> Array:
+    """Return the rates of gamma distributions, given shapes and means; tiny means have the largest."""
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.asarray(np.minimum(np.divide(shape, mean), largest))
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class Precisions:
         mean = A ** (1 / modes) if combine == "product" else A / modes
         share = 1.0 if combine == "product" else 1 / modes
         a = tuple(np.full(size, shape + share * prod(grid) / size / 2) for size in grid)
-        return cls(combine, shape, rate / mean, a, tuple(part / mean for part in a))
+        return cls(combine, shape, float(_rates(rate, mean)), a, tuple(_rates(part, mean) for part in a))
 
     @property
     def grid(self) -> tuple[int, ...]:
@@ -160,7 +166,7 @@ class Precisions:
             if self.combine == "sum":  # where this form has no update, take the variational one
                 second = over_slices(square + (1 - well_determined) / self.precision, mode)
                 mean = np.where(top > 0, mean, a / (self.rate0 + second / 2))
-            new = new._with_mode(mode, a, a / mean)
+            new = new._with_mode(mode, a, _rates(a, mean))
         return new
 
     def keep(self, slices: tuple[Index, ...]) -> Self:
@@ -179,7 +185,7 @@ class Precisions:
     def with_log_means(self, log_means: Array) -> Self:
         """Return the precisions with these means, mode after mode, and the same gamma shapes."""
         parts = np.split(np.exp(log_means), np.cumsum(self.grid)[:-1])
-        return replace(self, b=tuple(a / mean for a, mean in zip(self.a, parts, strict=True)))
+        return replace(self, b=tuple(map(_rates, self.a, parts)))
 
     @property
     def log_means(self) -> Array:

@@ -153,9 +153,14 @@ class VariationalState:
         return self.ridge.well_determined().reshape(self.precisions.grid)
 
     @property
+    def square(self) -> Array:
+        """The squared mean weights; those on columns of 1e-160 would overflow."""
+        return np.asarray(np.minimum(np.abs(self.mean), 1e150) ** 2)
+
+    @property
     def second_moment(self) -> Array:
         """``E[w^2]``, eq. (18) of [GRID]."""
-        return np.asarray(self.mean**2 + (1 - self.well_determined) / self.precisions.precision)
+        return np.asarray(self.square + (1 - self.well_determined) / self.precisions.precision)
 
     def relevance(self, mode: int) -> Array:
         """Return the effective number of parameters in each slice of a mode."""
@@ -170,7 +175,7 @@ class VariationalState:
         """
         precisions, problem, A = self.precisions, self.problem, self.precisions.precision
         bound = float(problem.weight @ self.likelihood.bound(problem.y, self.m, self.v))
-        terms = precisions.log_precision - np.log(A) - A * self.mean**2
+        terms = precisions.log_precision - np.log(A) - (np.sqrt(A) * self.mean) ** 2
         weights = float(terms.sum()) + self.ridge.n_well_determined
         bound += 0.5 * weights - 0.5 * self.ridge.log_det - precisions.divergence()
         if problem.intercept:
@@ -272,7 +277,7 @@ def _variational_update(state: VariationalState) -> VariationalState:
 
 def _fast_update(state: VariationalState) -> VariationalState:
     """Return MacKay's update by Rprop, the plain one, or the papers': the first that keeps the bound."""
-    precisions = state.precisions.fixed_point(state.mean**2, state.well_determined)
+    precisions = state.precisions.fixed_point(state.square, state.well_determined)
     likelihood = refit_by_degrees(
         state.problem, state.likelihood, state.m, state.ridge.n_well_determined
     )
@@ -304,7 +309,7 @@ def _prune(state: VariationalState, min_share: float) -> VariationalState:
 
     Nothing is pruned while they hold less than the share ``min_share`` of the weights.
     """
-    used, alive = state.precisions.precision * state.mean**2, []
+    used, alive = (np.sqrt(state.precisions.precision) * state.mean) ** 2, []
     for mode in range(used.ndim):
         well_determined, shrinking = over_slices(state.well_determined, mode), over_slices(used, mode)
         alive.append((well_determined >= MIN_WELL_DETERMINED) | (shrinking > well_determined))
