@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from ._protocols import Array, Seed
+from ._protocols import Array, Index, Seed
 from .linalg import Ridge, symmetric_eigen
 
 
@@ -42,6 +42,17 @@ class GaussianPosterior:
             return cls(*common, root, None, answer.n_well_determined)
         # W W' = T'(I + T T')^-1 T.
         return cls(*common, answer.factor.whiten(answer.dual).T, answer.root, answer.n_well_determined)
+
+    def in_order(self, order: Index) -> Self:
+        """Return the posterior of the same weights in another order."""
+        of_columns = self.prior_root is None
+        return replace(
+            self,
+            mean=self.mean[order],
+            centre=self.centre[order],
+            root=self.root[:, order] if of_columns else self.root[order],
+            prior_root=None if self.prior_root is None else self.prior_root[order],
+        )
 
     def shift(self, offset: Array) -> Self:
         """Return the posterior for columns that were centred by ``offset`` when it was found."""

@@ -1,11 +1,8 @@
 """Run the campaigns: ``PYTHONPATH=src:tests python -m campaign --minutes 30 --seed 1 [--only NAME]``."""
 
 import argparse
-import sys
 
-sys.modules["sparse"] = None  # dask looks for a package of that name, and would find tests/sparse
-
-from campaign.runner import SHARES, run  # noqa: E402
+from campaign.runner import SHARES, run
 
 
 def main():

@@ -31,7 +31,7 @@ from laconism.datasets import (
 )
 from laconism.kernels import RBF, Linear, Matern, Polynomial
 from laconism.likelihoods import Gaussian, Logistic
-from laconism.rvm import fit as _relevance
+from laconism.model.published import PublishedModel
 
 INFERENCES = ["sequential", "evidence", "variational"]
 WIDTH_3 = 1 / (2 * 3.0**2)
@@ -181,16 +181,15 @@ def test_coverage(inference):
 
 @pytest.fixture
 def precisions(monkeypatch):
-    """The precisions of the kept columns of every fit, in the order of its posterior."""
-    seen, original = [], _relevance.fit_relevance
+    """The precisions of the kept columns of every fit, in the order of its published posterior."""
+    seen, original = [], PublishedModel._publish
 
     def spy(*args, **options):
-        fit = original(*args, **options)
-        state = fit.state
-        seen.append(state.mode.alpha if hasattr(state, "mode") else state.precisions.precision.ravel())
-        return fit
+        fits = original(*args, **options)
+        seen.extend(1 / fit.variance for fit in fits)
+        return fits
 
-    monkeypatch.setattr(_relevance, "fit_relevance", spy)
+    monkeypatch.setattr(PublishedModel, "_publish", spy)
     return seen
 
 

@@ -14,7 +14,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .._component import is_count, is_jobs, is_name, is_positive, is_switch, resolve
 from .._protocols import Array, Basis
-from ..judging.rows import canonical_order
 from ..magnitude import in_double, squares_safely
 from .bases import kernel_basis
 from .callbacks import CallbackSupportMixin, with_callbacks
@@ -98,11 +97,12 @@ class KernelModel(CallbackSupportMixin, PublishedModel):  # type: ignore[misc]
         targets, classes = self._task.encode(y)
         if classes is not None:
             self.classes_ = classes
-        if not (self._on_features or self._orders_rows):  # sums over rows need no order
-            order = canonical_order(X, *targets, weight)
-            X, weight, self._rows = X[order], weight[order], self._rows[order]
-            targets = [each[order] for each in targets]
-        return FitData(X, weight, targets, likelihood, sample_shape)
+        data = FitData(X, weight, targets, likelihood, sample_shape)
+        if not self._sorts_rows:
+            return data
+        order = data.canonical_order()
+        self._rows = self._rows[order]
+        return data.on(order)
 
     @abstractmethod
     def _fit_rows(self, data: FitData) -> None:

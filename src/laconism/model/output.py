@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,12 @@ class Fit:
     prior: Any = None  # with its learnt parameters
     variance: Any = None  # of the Gaussian that touches the prior at each weight
     held: bool = False  # whether the noise was held fixed, see noise_search
+
+    def in_order(self, order: Index) -> Self:
+        """Return the fit with its columns in another order, but for its state."""
+        variance = None if self.variance is None else self.variance[order]
+        posterior = self.posterior.in_order(order)
+        return replace(self, active=self.active[order], posterior=posterior, variance=variance)
 
 
 Search: TypeAlias = Callable[[Problem], Fit]

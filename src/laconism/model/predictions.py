@@ -99,7 +99,8 @@ class BinaryPredictions(ClassifierMixin):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,)
         """
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        index = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[index])
 
 
 class GaussianPredictions(RegressorMixin):  # type: ignore[misc]

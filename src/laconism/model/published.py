@@ -58,6 +58,11 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return self._chose_features
         return getattr(self, "kernel", None) is None
 
+    @property
+    def _sorts_rows(self) -> bool:
+        """Whether a fit sorts the rows, so that their order does not matter: sums need no order."""
+        return not (self._on_features or self._precomputed or self._orders_rows)
+
     # ---- publish --------------------------------------------------------------------------
 
     def _publish(
@@ -67,9 +72,10 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         centre: Array,
         note: str,
         coef_shape: tuple[int, ...] = (-1,),
-    ) -> None:
+    ) -> list[Fit]:
         """Write the fitted attributes, given one fit per output on the columns of ``basis``.
 
+        They are returned with their columns in the order of the rows or features that were given.
         ``centre`` was subtracted from the columns. ``note`` is added to the message of ``status_``, and
         ``coef_shape`` is the shape of one output's weights in ``coef_``.
         """
@@ -78,6 +84,8 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         place = np.empty(basis.n_columns, dtype=np.intp)
         place[union] = np.arange(union.size)
         self.basis_ = basis.keep(union)
+        if self._sorts_rows:
+            fits = [fit.in_order(np.argsort(place[fit.active])) for fit in fits]
         self._columns = [place[fit.active] for fit in fits]
         self.posteriors_ = [fit.posterior.shift(centre[fit.active]) for fit in fits]
         self.likelihoods_: list[Any] = [fit.likelihood for fit in fits]
@@ -88,17 +96,16 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         for stale in ("coef_", "dual_coef_", "relevance_vectors_"):  # of a fit with another kernel
             self.__dict__.pop(stale, None)
         self._publish_weights(basis, coef_shape)
+        return list(fits)
 
     def _given_order(self, source: Index) -> Index:
         """Return columns of these sources in the order in which their rows were given.
 
         Only where the fit has sorted the rows, and no row has several columns.
         """
-        given = source
-        if not (self._on_features or self._precomputed or self._orders_rows):
-            given = np.where(source < 0, -1, self._rows[source])
-        distinct = np.unique(source).size == source.size
-        return np.argsort(given, kind="stable") if distinct else np.arange(source.size)
+        if not self._sorts_rows or np.unique(source).size < source.size:
+            return np.arange(source.size)
+        return np.argsort(np.where(source < 0, -1, self._rows[source]), kind="stable")
 
     def _publish_weights(self, basis: Basis, coef_shape: tuple[int, ...]) -> None:
         """Write scikit-learn's attributes: ``coef_`` on features, ``dual_coef_`` on rows."""

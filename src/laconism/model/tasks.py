@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._protocols import Array
+from .._protocols import Array, Index
+from ..judging.rows import canonical_order
 from ..likelihoods import REGISTRY, Binary, Likelihood, Noise
 from ..magnitude import check_largest
 from .validation import about_targets, check_one_kind
@@ -30,6 +31,15 @@ class FitData(NamedTuple):
     targets: Sequence[Array]
     likelihood: Likelihood
     sample_shape: tuple[int, ...] | None = None  # of samples that were tables
+
+    def canonical_order(self) -> Index:
+        """Return the rows in an order that does not depend on the order in which they are given."""
+        return canonical_order(self.X, *self.targets, self.weight)
+
+    def on(self, rows: Index) -> Self:
+        """Return some of the rows."""
+        targets = [y[rows] for y in self.targets]
+        return self._replace(X=self.X[rows], weight=self.weight[rows], targets=targets)
 
 
 class Labels:

@@ -78,8 +78,8 @@ class PartitionedRows:
         if not isinstance(data.likelihood, Binary):
             fits = [shifted(fit, setting.encoding.level) for fit in fits]
             model.noise_variance_ = noise_variance(fits[0], squares, setting.total)
-        model._publish(fits, columns.basis, columns.centre, built.note)
-        return fits
+        published: list[Fit] = model._publish(fits, columns.basis, columns.centre, built.note)
+        return published
 
 
 def _candidates(built: Built, kept: Sequence[Index], kernels: bool) -> tuple[list[Index], Columns]:

@@ -50,7 +50,7 @@ class RVMBase(KernelModel):
         self.solver_ = solver
         if calibrated and getattr(self, "calibrate", False):
             fits = self._calibrated(data, fits)
-        self._publish(fits, built.basis, built.centre, built.note)
+        fits = self._publish(fits, built.basis, built.centre, built.note)
         del self._rows  # one number per training row, which no prediction needs
         if not self._task.classifies:
             self.noise_variance_ = self._noise_variance(X, targets[0], weight, built.basis)
