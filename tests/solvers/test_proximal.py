@@ -31,11 +31,12 @@ def test_lasso_of_an_ill_conditioned_quadratic_ends(seed, monkeypatch):
         10 ** rng.uniform(0, 14, 60),
     )
     H, c, rate = (Phi.T * W) @ Phi, Phi.T @ (W * rng.normal(size=60)), np.ones(60)
-    w = proximal.lasso_quadratic(H, c, rate, np.zeros(60))
+    eps = np.finfo(float).eps
+    w = proximal.lasso_quadratic(H, c, rate, np.zeros(60), rounding=eps)
     assert len(solves) <= 5 * 60
-    again, size = proximal.lasso_quadratic(H, c, rate, w), np.abs(w)
+    again, size = proximal.lasso_quadratic(H, c, rate, w, rounding=eps), np.abs(w)
     value, lower = (v @ H @ v / 2 - c @ v + np.abs(v).sum() for v in (w, again))
-    rounding = np.finfo(float).eps * (size @ np.abs(H) @ size + np.abs(c) @ size)
+    rounding = eps * (size @ np.abs(H) @ size + np.abs(c) @ size)
     assert value < 0
     assert lower >= value - 100 * rounding
 

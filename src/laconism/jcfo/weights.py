@@ -110,7 +110,9 @@ def _newton_step(
     varies = np.flatnonzero(quadratic.gram.diagonal() > 1e-12 * squares)
     part, target = quadratic.keep(varies), np.zeros_like(start)
     rate = np.full(varies.size, problem.latent_rate(here.likelihood))
-    target[varies] = lasso_quadratic(part.gram, part.slope, rate, start[varies], tol / 10)
+    target[varies] = lasso_quadratic(
+        part.gram, part.slope, rate, start[varies], tol / 10, rounding=np.finfo(float).eps
+    )
     dw, db = target - start, 0.0
     if problem.intercept:
         db = quadratic.level - float(quadratic.centre @ target) - here.b

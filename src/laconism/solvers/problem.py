@@ -74,7 +74,8 @@ class Problem:
 
     def cosines(self, column: int) -> Array:
         """Return the absolute cosine between this column and each of the others, rows weighted."""
-        lengths = np.sqrt(self.squares * self.squares[column])
+        squares = np.maximum(self.squares, 0.0)  # those of factored columns are sums that may cancel
+        lengths = np.sqrt(squares) * np.sqrt(squares[column])
         products = np.abs(self.design.gram_rows(np.array([column]), self.weight)[0])
         return np.asarray(products / np.where(lengths > 0, lengths, np.inf))
 

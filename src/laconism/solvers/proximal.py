@@ -178,33 +178,41 @@ def _newton_lasso(problem: Problem, state: State, tol: float) -> State:
 
 
 def lasso_quadratic(
-    H: Array, c: Array, rate: Array, w: Array, tol: float = 1e-10, reach: float = 1e100
+    H: Array,
+    c: Array,
+    rate: Array,
+    w: Array,
+    tol: float = 1e-10,
+    *,
+    rounding: float = 0.0,
+    reach: float = 1e100,
 ) -> Array:
     r"""Return the minimiser of :math:`\tfrac12 w^T H w - c^T w + \sum_j \mathrm{rate}_j |w_j|`.
 
     An active-set method: within an orthant the minimiser is one linear solve, on the way to which the
-    first weight that reaches zero stays there. Slopes within ``tol`` of the rate, or within rounding of
-    it, count as equal to it. A weight whose minimum is farther than ``reach``, for lack of curvature,
-    stays where it is.
+    first weight that reaches zero stays there. Slopes within ``tol`` of the rate count as equal to it.
+    So do those within ``rounding`` of the sum of their terms: the slopes of an ill-conditioned matrix
+    may never come nearer. A weight whose minimum is farther than ``reach``, for lack of curvature, stays
+    where it is.
     """
     w, length = w.copy(), np.sqrt(np.maximum(np.diag(H), 0.0))
-    curved, eps, lost = reach * H.diagonal() > np.abs(c), np.finfo(float).eps, False
+    curved, lost = reach * H.diagonal() > np.abs(c), False
     for _ in range(10 * (w.size + 1)):
         slope, on = c - H @ w, w != 0
-        terms = np.abs(c) + length * (length @ np.abs(w))  # |H_jk| <= length_j length_k
-        slack = tol * rate + eps * terms
+        with np.errstate(over="ignore"):  # |H_jk| <= length_j length_k
+            terms = np.abs(c) + length * (length @ np.abs(w))
+        slack = tol * rate + (rounding * terms if rounding else 0.0)
         sign = np.sign(np.where(on, w, slope))
         steep = slope - rate * sign
         free = (curved & (on | (steep * sign > slack))).nonzero()[0]
         if (np.abs(steep[free]) <= slack[free]).all():
             break
         free, d = _direction(H, free, sign, steep, w)
-        # Of an ill-conditioned matrix the slopes may never vanish; one step beyond rounding is enough.
-        with np.errstate(over="ignore", invalid="ignore"):  # of huge weights everything is rounding
-            below = not steep[free] @ d > eps * (terms @ np.abs(w))
-        if below and lost:
-            break
-        lost |= below
+        if rounding:  # one step beyond it is enough
+            below = not steep[free] @ d > rounding * (terms @ np.abs(w))
+            if below and lost:
+                break
+            lost |= below
         start = w[free]
         shrinking = (d * sign[free] < 0).nonzero()[0]  # none of them at zero: see _direction
         with np.errstate(over="ignore"):  # a step of nearly zero crosses zero at infinity
