@@ -1,12 +1,15 @@
 """The lasso of a quadratic, and the certificate, where rounding is larger than the rate."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from laconism import JCFORegressor, SparseBayesClassifier, SparseBayesRegressor
-from laconism.solvers import proximal
+from laconism.likelihoods import Gaussian
+from laconism.priors import Laplace
+from laconism.solvers import Problem, proximal
 
 
 def extreme(seed, n=60, p=4):
@@ -67,3 +70,13 @@ def test_joint_model_with_extreme_weights(monkeypatch):
     model = JCFORegressor().fit(X, y, sample_weight=weight)
     assert len(solves) - plain <= 50 * plain
     assert np.isfinite(model.predict_dist(X)).all()
+
+
+def test_cosines_of_columns_whose_squares_cancel():
+    """The squares of factored columns are sums, which may fall below zero by a rounding."""
+    design = SimpleNamespace(
+        square_rmatvec=lambda weight: np.array([-1e-20, 4.0]),
+        gram_rows=lambda index, weight: np.array([[0.0, 4.0]]),
+    )
+    problem = Problem(design, np.ones(3), Gaussian(), Laplace(), np.ones(3), intercept=False)
+    np.testing.assert_allclose(problem.cosines(1), [0.0, 1.0])
