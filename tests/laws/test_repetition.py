@@ -24,7 +24,8 @@ CLASSIFIERS = [
     *(SparseBayesClassifier(kernel=kernel) for kernel in KERNELS),
     *(SparseBayesClassifier(prior, kernel="rbf") for prior in ("laplace", "generalized_gaussian")),
     *(LaconicClassifier(kernel=kernel) for kernel in KERNELS),
-    *(RVMClassifier(inference=inference) for inference in INFERENCES),
+    RVMClassifier(),
+    *(RVMClassifier(inference=inference, calibrate=False) for inference in INFERENCES),
     JCFOClassifier(),
     GridRVMClassifier(basis="per_feature_rbf"),
 ]

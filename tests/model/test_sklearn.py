@@ -85,7 +85,8 @@ def variants(kind):
             continue
         if all(accepted[name].default in (value, "auto") for name, value in extra.items()):
             continue  # that is the default, or what it tries first, and checked already
-        yield kind(**extra, **few_steps(kind, extra))
+        once = {"calibrate": False} if "calibrate" in accepted else {}  # six fits are one
+        yield kind(**extra, **few_steps(kind, extra), **once)
 
 
 CHECKED = [estimator for kind in public_estimators() for estimator in variants(kind)]
