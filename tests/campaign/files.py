@@ -137,7 +137,7 @@ def archive(files, compression=zipfile.ZIP_DEFLATED):
     with warnings.catch_warnings(), zipfile.ZipFile(made, "w", compression) as written:
         warnings.simplefilter("ignore")  # of members with one name
         for name, content in files:
-            written.writestr(name, content)
+            written.writestr(name or "_", content)  # a member needs a name
     return made.getvalue()
 
 

@@ -53,7 +53,7 @@ def require_sentence(error):
         return
     if "laconism" not in last.filename or not line.startswith("raise"):
         raise Failed("error", f"{seen} (not raised by a check, but at {line!r} of {where})") from error
-    text = str(error)
+    text = re.sub(r"it names .*, which", "it names this, which", str(error))  # what a file names
     if not text.endswith((".", "?")) or TECHNICAL.search(text) or "\n" in text:
         raise Failed("sentence", f"{seen} (no sentence for a person)") from error
 
