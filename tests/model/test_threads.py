@@ -124,6 +124,7 @@ def test_limits_of_many_threads_are_restored(two_threads):
         thread.start()
     for thread in threads:
         thread.join()
+    assert set(blas_threads()) == {2}
 
 
 @pytest.mark.parametrize("name", ["SparseBayesClassifier", "RVMRegressor", "LaconicRegressor"])

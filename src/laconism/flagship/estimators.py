@@ -28,7 +28,7 @@ class LaconicModel(PathModel):
     weigh_features: bool
     max_kernels: int | None
     centres: str
-    _orders_rows = True
+    _has_own_order = True
     _no_precomputed = "kernel='precomputed' has no reference to project; pass the kernel itself."
 
     def _own_rules(self) -> dict[str, tuple[bool, str]]:

@@ -43,7 +43,7 @@ class Archive:
     max_depth: int = 500  # Python's own limit stops the writer at about this depth
     taken: int = 0
     names: set[str] = field(default_factory=set)
-    strangers: set[str] = field(default_factory=set)
+    untrusted: set[str] = field(default_factory=set)
     arrays: dict[str, dict[str, Any]] = field(default_factory=dict)
     _parts: dict[Any, int] = field(default_factory=dict)
     _nodes: dict[Any, Any] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Archive:
                     self._check_sparse(content)
                 elif node["__loader__"] == "NdArrayNode":
                     _check_array(content, 64 if node["__class__"] == "ndarray" else 0)
-        return sorted(self.strangers)
+        return sorted(self.untrusted)
 
     def _describe(self, file: ZipFile) -> None:
         """Note what the description names: classes, and the members with arrays."""
@@ -125,7 +125,7 @@ class Archive:
         name = f"{node['__module__']}.{node['__class__']}"
         self.names.add(name)
         if not _WRITTEN.fullmatch(f"{kind} {name}"):
-            self.strangers.add(name)
+            self.untrusted.add(name)
         elif (
             # a description within the description
             (kind == "JsonNode" and held.lstrip()[:1] in ("[", "{"))

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from .._protocols import Array, Index
 from ..judging.calibrate import fit_scale_and_shift, press_noise
-from ..judging.duplicates import Rows, merge_duplicates
+from ..judging.duplicates import merge_duplicates
 from ..judging.folds import latents_without_parts
 from .output import Fit
 from .tasks import FitData
@@ -24,7 +24,7 @@ from .tasks import FitData
 class LeftOutLatents(NamedTuple):
     """Rows with mean and variance of each output's latent, by fits without their part of the rows."""
 
-    rows: Rows
+    data: FitData
     latents: Array  # of shape (n_outputs, 2, n_rows)
 
 
@@ -34,33 +34,31 @@ def left_out_latents(model: Any, data: FitData, max_rows: int = 5_000) -> LeftOu
     A model of many rows knows itself well, and five more fits take long. Rows are left out only where
     both classes of every output remain.
     """
-    rows = merge_duplicates(data.X, data.weight, data.targets)
-    order = np.argsort(rows.weight, kind="stable")  # where the folds do not tell rows apart
-    targets = [y[order] for y in rows.targets]
-    rows = Rows(rows.kept[order], rows.X[order], rows.weight[order], targets, rows.copies)
-    if not 2 <= rows.weight.size <= max_rows:
+    source, X, weight, targets, _ = merge_duplicates(data.X, data.weight, data.targets)
+    order = np.argsort(weight, kind="stable")  # where the folds do not tell rows apart
+    source, data = source[order], FitData(X, weight, targets, data.likelihood).on(order)
+    if not 2 <= source.size <= max_rows:
         return None
-    predicted = np.zeros(rows.weight.size, dtype=bool)
+    predicted = np.zeros(source.size, dtype=bool)
 
     def predict_without(kept: Index, out: Index) -> Array:
-        targets = [y[kept] for y in rows.targets]
-        if model._task.classifies and any(np.ptp(y) == 0 for y in targets):
-            return np.zeros((len(targets), 2, out.size))
+        seen, new = data.on(kept), data.X[out]
+        if model._task.classifies and any(np.ptp(y) == 0 for y in seen.targets):
+            return np.zeros((len(seen.targets), 2, out.size))
         predicted[out] = True
         part = clone(model).set_params(calibrate=False, callbacks=None)
-        seen, new = rows.X[kept], rows.X[out]
         if part._precomputed:  # its columns are rows too
-            columns = model._rows[rows.kept[kept]]
-            seen, new = seen[:, columns], new[:, columns]
-        part.n_features_in_, part._rows = seen.shape[1], np.arange(kept.size)
-        part._fit_rows(FitData(seen, rows.weight[kept], targets, data.likelihood))
+            columns = model._rows[source[kept]]
+            seen, new = seen._replace(X=seen.X[:, columns]), new[:, columns]
+        part.n_features_in_, part._rows = seen.X.shape[1], np.arange(kept.size)
+        part._fit_rows(seen)
         m, v = part._latents_at(new)
         return np.stack([m.T, v.T], axis=1)
 
-    latents = latents_without_parts(rows.X, rows.targets, predict_without)
+    latents = latents_without_parts(data.X, data.targets, predict_without)
     if not predicted.any():
         return None
-    return LeftOutLatents(rows._replace(weight=np.where(predicted, rows.weight, 0.0)), latents)
+    return LeftOutLatents(data._replace(weight=np.where(predicted, data.weight, 0.0)), latents)
 
 
 def calibrate_labels(model: Any, data: FitData, fits: Sequence[Fit]) -> list[Fit]:

@@ -38,7 +38,7 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     status_: Status
 
     _task: Labels | Values
-    _orders_rows = False  # whether a fit orders the rows itself
+    _has_own_order = False  # whether a fit sorts its rows in its own way
     _takes_grids = False  # whether a sample may be a table or tensor
     _sample_shape: tuple[int, ...] | None = None  # of the tables that it was fitted on
     _far_variance: FarVariance | None = None
@@ -60,8 +60,8 @@ class PublishedModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _sorts_rows(self) -> bool:
-        """Whether a fit sorts the rows, so that their order does not matter: sums need no order."""
-        return not (self._on_features or self._precomputed or self._orders_rows)
+        """Whether ``fit`` sorts the rows, so that their order does not matter; sums need no order."""
+        return not (self._on_features or self._precomputed or self._has_own_order)
 
     # ---- publish --------------------------------------------------------------------------
 

@@ -196,12 +196,12 @@ def lasso_quadratic(
     where it is.
     """
     w, length = w.copy(), np.sqrt(np.maximum(np.diag(H), 0.0))
-    curved, lost = reach * H.diagonal() > np.abs(c), False
+    slack, curved, lost = tol * rate, reach * H.diagonal() > np.abs(c), False
     for _ in range(10 * (w.size + 1)):
         slope, on = c - H @ w, w != 0
-        with np.errstate(over="ignore"):  # |H_jk| <= length_j length_k
-            terms = np.abs(c) + length * (length @ np.abs(w))
-        slack = tol * rate + (rounding * terms if rounding else 0.0)
+        if rounding:
+            terms = np.abs(c) + length * (length @ np.abs(w))  # |H_jk| <= length_j length_k
+            slack = tol * rate + rounding * terms
         sign = np.sign(np.where(on, w, slope))
         steep = slope - rate * sign
         free = (curved & (on | (steep * sign > slack))).nonzero()[0]
